@@ -1,0 +1,38 @@
+# Everything happens in .venv; `make run` and `make test` set it up on a machine that has python3 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test test-deep check format bench clean
+
+run: $(READY)
+	$(BIN)/grapin demo
+
+test: $(READY)
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-deep: $(READY)
+	GRAPIN_PROFILE=deep $(BIN)/pytest -n 2 --dist worksteal -m "deep or not deep"
+
+check: $(READY)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(READY)
+	$(BIN)/python -m experiments.foundation
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

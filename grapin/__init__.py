@@ -1,0 +1,85 @@
+"""Grapin keeps graph answers fresh while the graph changes all the time and outgrows GPU memory.
+
+Importing this package is quick: names are looked up when they are first used, so neither Numba nor SimPy is
+loaded before something needs it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from grapin import reference, sim, stream, testing
+    from grapin.batch import Batch, Edges
+    from grapin.edges import EdgeList, Labels
+    from grapin.errors import (
+        CorruptGraph,
+        GrapinError,
+        InvalidArgument,
+        InvalidBatch,
+        InvalidFile,
+        MissingDependency,
+        WrongAnswer,
+    )
+    from grapin.files import load_edges
+    from grapin.generate import generate
+    from grapin.graph import Applied, Graph, Snapshot
+    from grapin.loading import load
+
+_HOMES = {
+    "Applied": "grapin.graph",
+    "Batch": "grapin.batch",
+    "CorruptGraph": "grapin.errors",
+    "EdgeList": "grapin.edges",
+    "Edges": "grapin.batch",
+    "Graph": "grapin.graph",
+    "GrapinError": "grapin.errors",
+    "InvalidArgument": "grapin.errors",
+    "InvalidBatch": "grapin.errors",
+    "InvalidFile": "grapin.errors",
+    "Labels": "grapin.edges",
+    "MissingDependency": "grapin.errors",
+    "Snapshot": "grapin.graph",
+    "WrongAnswer": "grapin.errors",
+    "generate": "grapin.generate",
+    "load": "grapin.loading",
+    "load_edges": "grapin.files",
+}
+_MODULES = ("reference", "sim", "stream", "testing")
+
+__all__ = [
+    "Applied",
+    "Batch",
+    "CorruptGraph",
+    "EdgeList",
+    "Edges",
+    "Graph",
+    "GrapinError",
+    "InvalidArgument",
+    "InvalidBatch",
+    "InvalidFile",
+    "Labels",
+    "MissingDependency",
+    "Snapshot",
+    "WrongAnswer",
+    "generate",
+    "load",
+    "load_edges",
+    "reference",
+    "sim",
+    "stream",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"grapin.{name}")
+    raise AttributeError(f"module 'grapin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,21 @@
+"""The one place where Python becomes machine code for the CPU.
+
+Numba is used because it compiles the same plain functions for the CPU and for CUDA, needs no build step on
+the user's machine, and caches what it compiled. It carries no types, so this module gives its decorator one.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def compiled(function: F) -> F:
+    """Compile `function` on its first call; the machine code is kept on disk for the next process.
+
+    The GIL is released while it runs, and division follows NumPy (no exception inside a kernel).
+    """
+    result: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return result

@@ -1,0 +1,33 @@
+"""The one family of errors: every failure a user can cause is a `GrapinError` with a whole sentence.
+
+The sentence names the culprit (argument, file and line, edge), the value, and what it must be instead.
+The command line prints it without a traceback and leaves with exit code 2.
+"""
+
+
+class GrapinError(Exception):
+    """Anything that went wrong for a reason the user can act on."""
+
+
+class InvalidArgument(GrapinError, ValueError):
+    """An argument, option or specification string is not usable."""
+
+
+class InvalidBatch(GrapinError, ValueError):
+    """A batch contradicts itself or the graph; nothing of it was applied."""
+
+
+class InvalidFile(GrapinError, ValueError):
+    """A file cannot be read as what it claims to be; nothing of it was loaded."""
+
+
+class MissingDependency(GrapinError, ImportError):
+    """An optional library is needed for this use; the message says what to install."""
+
+
+class CorruptGraph(GrapinError, AssertionError):
+    """`Graph.check` found a broken invariant: a defect of ours, never the user's fault."""
+
+
+class WrongAnswer(GrapinError, AssertionError):
+    """A verifier found a value that the reference contradicts; it names vertex, value and expectation."""

@@ -1,0 +1,1 @@
+"""The reference: plain NumPy, obviously right, the judge of everything else."""
