@@ -24,9 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from grapin.edges import MOST_VERTICES, VertexArray, WeightArray
 from grapin.errors import InvalidBatch
 
-EdgeInput = ArrayLike | Sequence[ArrayLike] | "Edges"
-"""Rows `[(u, v), ...]` or `[(u, v, w), ...]`, a tuple of columns `(sources, targets[, weights])`, or `Edges`."""
-
 
 @dataclass(frozen=True, eq=False)
 class Edges:
@@ -50,6 +47,10 @@ class Edges:
         if self.weight is not None:
             columns.append(self.weight.tolist())
         return list(zip(*columns, strict=True))
+
+
+EdgeInput = ArrayLike | Sequence[ArrayLike] | Edges
+"""Rows `[(u, v), ...]` or `[(u, v, w), ...]`, a tuple of columns `(sources, targets[, weights])`, or `Edges`."""
 
 
 def edge_keys(source: VertexArray, target: VertexArray) -> NDArray[np.int64]:
@@ -220,7 +221,7 @@ def _vertices(name: str, given: Any) -> VertexArray:
 def _weights(name: str, given: Any) -> WeightArray:
     array = np.asarray(given)
     if array.size == 0:
-        return np.empty(0, np.float32 if array.dtype.kind == "f" else np.int32)
+        return np.empty(0, np.float32) if array.dtype.kind == "f" else np.empty(0, np.int32)
     if array.dtype.kind not in "iuf":
         raise InvalidBatch(f"{name} must have numbers as weights, not {array.dtype}")
     bad = ~np.isfinite(array) | (array < 0) if array.dtype.kind == "f" else array < 0

@@ -5,7 +5,7 @@ the user's machine, and caches what it compiled. It carries no types, so this mo
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -17,5 +17,4 @@ def compiled(function: F) -> F:
 
     The GIL is released while it runs, and division follows NumPy (no exception inside a kernel).
     """
-    result: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return result
+    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))

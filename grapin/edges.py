@@ -43,7 +43,9 @@ class Labels:
         try:
             return self._indices[name]
         except KeyError:
-            raise InvalidArgument(f"vertex={name!r} must be one of the {len(self)} names in the file") from None
+            raise InvalidArgument(
+                f"vertex={name!r} must be one of the {len(self)} names in the file"
+            ) from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Protocol
 class Advance(Protocol):
     """Called with how much more of the total is done."""
 
-    def __call__(self, amount: float, /) -> None: ...
+    def __call__(self, amount: float, /) -> None:
+        """Advance the bar."""
 
 
 @contextmanager

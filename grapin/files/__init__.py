@@ -1,0 +1,1 @@
+"""Graphs in: every file format as one `EdgeList`."""

@@ -1,0 +1,1 @@
+"""Streams: where batches come from."""

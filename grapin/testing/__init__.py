@@ -1,0 +1,1 @@
+"""Property-based testing, ready to import: strategies and state machines."""
