@@ -1,0 +1,136 @@
+"""Vertex ids: whatever integers or names a file uses become dense int32, and `Labels` leads back.
+
+The vertices are those the file names, by its rows or by declaring how many there are:
+
+- ids that are exactly 0 to n-1 (each used, or n declared) are kept as they stand; there are no labels;
+- formats that number from 1 (DIMACS, Matrix Market, KONECT) are shifted by one;
+- anything else is numbered in ascending order of the ids or names.
+
+`ids="keep"` keeps non-negative ids even if some are unused, `"dense"` numbers only those that the rows use,
+and `"text"` takes ids as names.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as arrow
+from numpy.typing import NDArray
+
+from grapin.edges import MOST_VERTICES, Labels, VertexArray
+from grapin.files.rows import Request, Rows, first_row
+
+IDS = ("auto", "keep", "dense", "text")
+_TABLE = 16
+"""A direct table may have this many entries an id in the rows; beyond it a hash table is smaller."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """The rows' ends as dense vertices."""
+
+    source: VertexArray
+    target: VertexArray
+    vertices: int
+    labels: Labels | None = None
+
+
+def number_vertices(request: Request, rows: Rows, ids: str) -> Numbering:
+    """Turn the ids of all rows into vertices by the rules above."""
+    if (
+        not pa.types.is_integer(rows.source.type)
+        or not pa.types.is_integer(rows.target.type)
+        or ids == "text"
+    ):
+        return _hashed(_as_text(request, rows))
+    if not len(rows.source):
+        declared = 0 if ids == "dense" else rows.declared or 0
+        return _kept(rows, declared)
+    low, high = _range(rows)
+    if ids == "keep" or (rows.numbered and ids == "auto"):
+        _check_range(request, rows, low, high)
+        return _kept(rows, rows.declared or high - rows.first + 1)
+    if ids == "auto" and low >= 0 and high < (rows.declared or 0) <= MOST_VERTICES:
+        return _kept(rows, rows.declared or 0)
+    if high - low < _TABLE * len(rows.source) + 2**16:
+        return _tabled(rows, low, high)
+    return _hashed(rows)
+
+
+def _range(rows: Rows) -> tuple[int, int]:
+    ends = [arrow.min_max(column).as_py() for column in (rows.source, rows.target)]
+    return min(end["min"] for end in ends), max(end["max"] for end in ends)
+
+
+def _check_range(request: Request, rows: Rows, low: int, high: int) -> None:
+    limit = MOST_VERTICES if rows.declared is None or not rows.numbered else rows.declared
+    least, most = rows.first, rows.first + limit - 1
+    if low >= least and high <= most:
+        return
+    for name, column in (("source", rows.source), ("target", rows.target)):
+        row = first_row(column, lambda ids: (ids < least) | (ids > most))
+        if row is not None:
+            request.refuse(rows.locate(row), f"the {name} {column[row]} must be from {least} to {most}")
+
+
+def _kept(rows: Rows, vertices: int) -> Numbering:
+    source, target = (_filled(column, -rows.first) for column in (rows.source, rows.target))
+    vertices = max(vertices, *(int(ends.max(initial=-1)) + 1 for ends in (source, target)))
+    names = np.arange(rows.first, rows.first + vertices, dtype=np.int64)
+    return Numbering(source, target, vertices, Labels(names) if rows.first else None)
+
+
+def _filled(column: pa.ChunkedArray, shift: int) -> VertexArray:
+    """Copy the blocks of a column into one int32 array."""
+    vertices = np.empty(len(column), np.int32)
+    offset = 0
+    for chunk in column.chunks:
+        part = vertices[offset : offset + len(chunk)]
+        np.add(chunk.to_numpy(), shift, out=part, casting="unsafe")
+        offset += len(chunk)
+    return vertices
+
+
+def _tabled(rows: Rows, low: int, high: int) -> Numbering:
+    """Number ids of a narrow range by a table with an entry for each id in it."""
+    source, target = (_filled(column, -low) for column in (rows.source, rows.target))
+    used = np.zeros(high - low + 1, np.bool_)
+    used[source] = True
+    used[target] = True
+    if used.all() and low == 0:
+        return Numbering(source, target, high + 1)
+    names = np.flatnonzero(used) + low
+    rank = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return Numbering(rank[source], rank[target], len(names), Labels(names))
+
+
+def _hashed(rows: Rows) -> Numbering:
+    """Number ids of a wide range, or names, by a hash table."""
+    both = pa.chunked_array([*rows.source.chunks, *rows.target.chunks], rows.source.type)
+    if not pa.types.is_dictionary(both.type):
+        both = both.dictionary_encode()
+    both = both.unify_dictionaries()
+    names = both.chunk(0).dictionary if both.num_chunks else pa.array([], rows.source.type)
+    order = arrow.sort_indices(names)
+    rank = np.empty(len(names), np.int32)
+    rank[order.to_numpy()] = np.arange(len(names), dtype=np.int32)
+    codes = [rank[chunk.indices.to_numpy()] for chunk in both.chunks]
+    ends = np.concatenate(codes) if codes else np.empty(0, np.int32)
+    source, target = ends[: len(rows.source)], ends[len(rows.source) :]
+    return Numbering(source, target, len(names), Labels(_names(names.take(order))))
+
+
+def _names(names: pa.Array) -> NDArray[np.int64] | NDArray[np.object_]:
+    array: NDArray[np.int64] | NDArray[np.object_] = names.to_numpy(zero_copy_only=False)
+    return array
+
+
+def _as_text(request: Request, rows: Rows) -> Rows:
+    columns = {}
+    for name, column in (("source", rows.source), ("target", rows.target)):
+        text = column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode()
+        row = text.cast(pa.string()).index("").as_py()
+        if row >= 0:
+            request.refuse(rows.locate(row), f"the {name} must not be empty")
+        columns[name] = text
+    return replace(rows, **columns)

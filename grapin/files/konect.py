@@ -1,0 +1,67 @@
+"""KONECT's `out.*` files: `% asym positive` first, then rows `source target [weight [time]]`, ids from 1.
+
+The first word says how edges run (`sym`, `asym`, or `bip` for two sides that are numbered apart), the second
+what the third column means; in `dynamic` files it is +1 for an edge that appears and -1 for one that goes.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as arrow
+
+from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
+from grapin.files.layout import tell_layout
+from grapin.files.roles import check_columns
+from grapin.files.rows import Request, Rows
+from grapin.files.text import Survey, survey
+
+_THIRD = {"unweighted": "-", "dynamic": "change"}
+
+
+def read_konect(request: Request) -> Rows:
+    """Read a KONECT edge file; two-sided graphs get their right side numbered after the left one."""
+    prefixes = comment_prefixes(request, (b"%",))
+    sample = survey(request, prefixes)
+    form, meaning = _header(sample)
+    sizes = _sizes(sample)
+    directed = form != "sym"
+    if not sample.lines:
+        return empty_rows(directed=directed, declared=sum(sizes), numbered=True)
+    roles = check_columns(request.columns) or _roles(sample, meaning)
+    layout = tell_layout(request, sample, prefixes, quoted=False, roles=roles)
+    if layout.header or layout.text_ids:
+        request.refuse(f"line {sample.first}", "rows must begin with two whole numbers")
+    rows = rows_of_table(request, layout, read_table(request, layout))
+    rows = replace(rows, directed=directed, first=1, numbered=True)
+    if form == "bip":
+        return _join_sides(rows, sizes)
+    return replace(rows, declared=sizes[0] if sizes else None)
+
+
+def _header(sample: Survey) -> tuple[str, str]:
+    words = sample.comments[0].lstrip("% ").split() if sample.comments else []
+    return words[0] if words else "asym", words[1] if len(words) > 1 else "weighted"
+
+
+def _roles(sample: Survey, meaning: str) -> tuple[str, ...]:
+    width = len(sample.lines[0].split())
+    return ("source", "target", _THIRD.get(meaning, "weight"), "time")[: max(width, 2)]
+
+
+def _sizes(sample: Survey) -> list[int]:
+    """Return the vertices of each side from the second comment, `% EDGES LEFT RIGHT`, where there is one."""
+    words = sample.comments[1].lstrip("% ").split() if len(sample.comments) > 1 else []
+    return [int(word) for word in words[1:3]] if words and all(word.isdecimal() for word in words) else []
+
+
+def _join_sides(rows: Rows, sizes: list[int]) -> Rows:
+    left, right = (
+        max(size, arrow.max(column).as_py())
+        for size, column in zip([*sizes, 0, 0], (rows.source, rows.target), strict=False)
+    )
+    moved = pa.chunked_array([chunk.to_numpy() + np.int64(left) for chunk in rows.target.chunks], pa.int64())
+    note = (
+        f"The graph has two sides: vertices 0 to {left - 1:,} are the left one, {left:,} and above the right."
+    )
+    return replace(rows, target=moved, declared=left + right, notes=(*rows.notes, note))

@@ -1,0 +1,131 @@
+"""`Layout`: how the rows of a delimited file are written, told from a sample of them."""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grapin.errors import InvalidArgument
+from grapin.files.roles import roles_of_names, roles_of_width
+from grapin.files.rows import Request
+from grapin.files.text import Prefixes, Survey
+
+WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
+NUMBER = re.compile(
+    rb"\s*[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|nan|inf(?:inity)?)\s*", re.IGNORECASE
+)
+BLANKS = " \t"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything a parser must know; a variant of it is tried when the parser fails."""
+
+    delimiter: str
+    roles: tuple[str, ...]
+    """One a column, in the order of the file; `-` for what is ignored, `tag` for DIMACS's letter."""
+    prefixes: Prefixes
+    text_ids: bool
+    whole: bool
+    """True when weights and times are written as whole numbers."""
+    quoted: bool = False
+    header: bool = False
+    untidy: bool = False
+    """True when comments stand between rows or columns are parted by several blanks."""
+
+    def split(self, line: bytes) -> list[bytes]:
+        """Split one row, slowly and exactly."""
+        return split(line, self.delimiter, quoted=self.quoted)
+
+
+def split(line: bytes, delimiter: str, *, quoted: bool) -> list[bytes]:
+    """Split a line at its delimiter; blanks and tabs part columns in any number, quotes protect commas."""
+    if delimiter in BLANKS:
+        return line.split() if delimiter == " " else line.strip(b" ").split(b"\t")
+    if quoted and b'"' in line:
+        text = line.decode(errors="surrogateescape")
+        return [
+            field.encode(errors="surrogateescape") for field in next(csv.reader([text], delimiter=delimiter))
+        ]
+    return line.split(delimiter.encode())
+
+
+def tell_layout(
+    request: Request, sample: Survey, prefixes: Prefixes, *, quoted: bool, roles: Sequence[str] | None = None
+) -> Layout:
+    """Tell delimiter, header, roles and types from the first rows, or refuse them by line."""
+    delimiter = request.delimiter or _delimiter(sample.lines[0], comma=quoted)
+    if len(delimiter.encode()) != 1:
+        raise InvalidArgument(f"delimiter={delimiter!r} must be one character")
+    table = [split(line, delimiter, quoted=quoted) for line in sample.lines]
+    given = tuple(roles) if roles else None
+    names = _header(table)
+    header = names is not None
+    if given is None:
+        given = _roles(request, sample, table[header:], names)
+    rows = [row for row in table[header:] if len(row) == len(given)]
+    return Layout(
+        delimiter=delimiter,
+        roles=given,
+        prefixes=prefixes,
+        text_ids=request.text_ids or not _are_numbers(rows, given, ("source", "target")),
+        whole=_are_whole(rows, given),
+        quoted=quoted,
+        header=header,
+        untidy=_is_untidy(sample.lines, delimiter, prefixes),
+    )
+
+
+def _delimiter(line: bytes, *, comma: bool) -> str:
+    candidates = ",;\t" if comma else "\t"
+    return next((candidate for candidate in candidates if candidate.encode() in line.strip()), " ")
+
+
+def _header(table: list[list[bytes]]) -> list[str] | None:
+    """Return the names in the first row if it is a header: words only, known ones or with numbers below."""
+    words = [field.decode(errors="replace") for field in table[0]]
+    if any(NUMBER.fullmatch(field) for field in table[0]):
+        return None
+    numbers_below = len(table) > 1 and any(NUMBER.fullmatch(field) for field in table[1])
+    return words if numbers_below or roles_of_names(words) else None
+
+
+def _roles(
+    request: Request, sample: Survey, rows: list[list[bytes]], names: list[str] | None
+) -> tuple[str, ...]:
+    first = f"line {sample.first}"
+    if names is not None:
+        roles = roles_of_names(names)
+        if roles is None:
+            listed = ", ".join(names)
+            request.refuse(
+                first, f"a header must name source and target, not {listed:.60}; or give columns=(...)"
+            )
+        return roles
+    width = len(rows[0])
+    commented = (
+        roles_of_names(re.split(r"[\s,]+", sample.comments[-1].lstrip("#% "))) if sample.comments else None
+    )
+    if commented is not None and len(commented) == width:
+        return commented
+    roles = roles_of_width(request, width, [row[2] for row in rows if len(row) == 3])
+    if roles is None:
+        request.refuse(first, f"a row must have 2 to 4 columns, not {width}; or give columns=(...)")
+    return roles
+
+
+def _are_numbers(rows: list[list[bytes]], roles: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    places = [roles.index(role) for role in wanted]
+    return all(NUMBER.fullmatch(row[place]) for row in rows for place in places)
+
+
+def _are_whole(rows: list[list[bytes]], roles: tuple[str, ...]) -> bool:
+    places = [place for place, role in enumerate(roles) if role in {"weight", "time"}]
+    return all(WHOLE.fullmatch(row[place]) for row in rows for place in places)
+
+
+def _is_untidy(lines: list[bytes], delimiter: str, prefixes: Prefixes) -> bool:
+    if any(prefixes and line.lstrip(b" \t").startswith(prefixes) for line in lines):
+        return True
+    untidy = re.compile(rb"^[ \t]|[ \t]{2}|[ \t]$|\t" if delimiter == " " else rb"^[ \t]+$")
+    return any(untidy.search(line) for line in lines)

@@ -1,0 +1,98 @@
+"""NumPy archives: arrays `source` and `target`; `weight`, `time`, `removed`, `vertices`, `directed` as needed.
+
+What `scipy.sparse.save_npz` writes (csr, csc and coo) is read as an adjacency matrix, without SciPy. Arrays
+of Python objects are refused unread: unpickling could run anything.
+"""
+
+import io
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from grapin.errors import InvalidFile
+from grapin.files.rows import Request, Rows, as_column, row_place
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def read_npz(request: Request) -> Rows:
+    """Read an archive of columns, or of a sparse matrix."""
+    arrays = _arrays(request)
+    if {"format", "shape", "data"} <= set(arrays):
+        arrays = _columns_of_matrix(request, arrays)
+    lengths = {
+        name: arrays[name].shape
+        for name in ("source", "target", "weight", "time", "removed")
+        if name in arrays
+    }
+    if not {"source", "target"} <= set(lengths):
+        request.refuse("the list of arrays", f"source and target must be among {sorted(arrays)}")
+    if len(set(lengths.values())) > 1 or len(lengths["source"]) != 1:
+        request.refuse("the arrays", f"all columns must have one dimension and one length, not {lengths}")
+    declared = _scalar(request, arrays, "vertices")
+    directed = _scalar(request, arrays, "directed")
+    return Rows(
+        source=_ids(request, "source", arrays["source"]),
+        target=_ids(request, "target", arrays["target"]),
+        weight=_numbers(request, "weight", arrays.get("weight")),
+        time=_numbers(request, "time", arrays.get("time")),
+        removed=arrays["removed"].astype(np.bool_) if "removed" in arrays else None,
+        locate=row_place,
+        declared=declared,
+        numbered=declared is not None,
+        directed=None if directed is None else bool(directed),
+    )
+
+
+def _arrays(request: Request) -> Arrays:
+    with request.open() as source:
+        data = source.read()
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except Exception as error:  # noqa: BLE001  # a damaged archive makes zipfile and numpy raise anything
+        raise InvalidFile(f"{request.path} must be a readable .npz archive, but: {error}") from None
+
+
+def _columns_of_matrix(request: Request, arrays: Arrays) -> Arrays:
+    rows, columns = (int(size) for size in arrays["shape"])
+    if rows != columns:
+        request.refuse("the array shape", f"a graph must be a square matrix, not {rows} x {columns}")
+    kind = arrays["format"].item()
+    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+    if kind == "coo" and {"row", "col"} <= set(arrays):
+        row, column = arrays["row"], arrays["col"]
+    elif kind in {"csr", "csc"} and {"indptr", "indices"} <= set(arrays):
+        row = np.repeat(np.arange(rows), np.diff(arrays["indptr"]))
+        column = arrays["indices"]
+        row, column = (row, column) if kind == "csr" else (column, row)
+    else:
+        request.refuse("the array format", f"a sparse matrix must be csr, csc or coo, not {kind!r}")
+    found = {"source": row, "target": column, "vertices": np.array(rows)}
+    return found if arrays["data"].dtype == np.bool_ else {**found, "weight": arrays["data"]}
+
+
+def _scalar(request: Request, arrays: Arrays, name: str) -> int | None:
+    if name not in arrays:
+        return None
+    if arrays[name].size != 1 or arrays[name].dtype.kind not in "iub":
+        request.refuse(f"the array {name}", "it must hold one whole number")
+    return int(arrays[name].item())
+
+
+def _ids(request: Request, name: str, array: NDArray[Any]) -> pa.ChunkedArray:
+    if array.dtype.kind == "U":
+        return as_column(array.astype(object)).cast(pa.string())
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() >= 2**63):
+        request.refuse(f"the array {name}", f"it must hold 64-bit integers or text, not {array.dtype}")
+    return as_column(array.astype(np.int64))
+
+
+def _numbers(request: Request, name: str, array: NDArray[Any] | None) -> pa.ChunkedArray | None:
+    if array is None:
+        return None
+    if array.dtype.kind not in "iuf" or (array.dtype == np.uint64 and array.size and array.max() >= 2**63):
+        request.refuse(f"the array {name}", f"it must hold real numbers, not {array.dtype}")
+    return as_column(array.astype(np.float64 if array.dtype.kind == "f" else np.int64))

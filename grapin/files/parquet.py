@@ -1,0 +1,60 @@
+"""Parquet files: columns by name as in a CSV header, or the first two to four by position."""
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as arrow_parquet
+
+from grapin.errors import InvalidFile
+from grapin.files.roles import check_columns, roles_of_names, roles_of_width
+from grapin.files.rows import Request, Rows, changes, row_place
+
+
+def read_parquet(request: Request) -> Rows:
+    """Read the columns of a Parquet file that have a role; times may be timestamps."""
+    table = _table(request)
+    roles = _roles(request, table.column_names)
+    column = {
+        role: _typed(request, role, table.column(place)) for place, role in enumerate(roles) if role != "-"
+    }
+    removed = changes(request, column["change"], row_place) if "change" in column else None
+    return Rows(
+        column["source"], column["target"], column.get("weight"), column.get("time"), row_place, removed
+    )
+
+
+def _table(request: Request) -> pa.Table:
+    try:
+        with request.open() as source:
+            return arrow_parquet.ParquetFile(io.BytesIO(source.read())).read()
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidFile(f"{request.path} must be a readable Parquet file, but: {error}") from None
+
+
+def _roles(request: Request, names: list[str]) -> tuple[str, ...]:
+    given = check_columns(request.columns)
+    if given is not None and len(given) != len(names):
+        request.refuse("the schema", f"columns must name all {len(names)} columns: {', '.join(names)}")
+    roles = given or roles_of_names(names) or roles_of_width(request, len(names), [])
+    if roles is None:
+        request.refuse("the schema", f"columns must name source and target, not {', '.join(names)}")
+    return roles
+
+
+def _typed(request: Request, role: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        request.refuse(row_place(row), f"the {role} must not be missing")
+    try:
+        return column.cast(_type(role, column.type))
+    except pa.ArrowException as error:
+        raise InvalidFile(f"{request.path}, column {role}: {error}") from None
+
+
+def _type(role: str, given: Any) -> Any:
+    types = pa.types
+    if role in {"source", "target"}:
+        text = types.is_string(given) or types.is_large_string(given) or types.is_dictionary(given)
+        return pa.string() if text else pa.int64()
+    return pa.float64() if types.is_floating(given) else pa.int64()

@@ -1,0 +1,93 @@
+"""Self loops and repeated edges: counted, and dropped or merged if asked.
+
+In an undirected list (u, v) and (v, u) are one edge. Where rows have times, "first" and "last" go by time,
+and rows of one time by their order in the file.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.batch import edge_keys
+from grapin.edges import EdgeList
+from grapin.errors import InvalidArgument
+
+SELF_LOOPS = ("keep", "drop")
+DUPLICATES = ("keep", "first", "last", "min", "max", "sum")
+_FOLDS: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "sum": np.add}
+
+
+def settle_repeats(edges: EdgeList, self_loops: str, duplicates: str) -> EdgeList:
+    """Return the list with self loops and repetitions treated as asked, and notes that say so."""
+    edges = _settle_loops(edges, self_loops)
+    if duplicates != "keep":
+        merged = merge(edges, duplicates)
+        return _noted(merged, len(edges) - len(merged), f"repeated rows merged ({duplicates})")
+    return _noted(edges, _count_repeats(_keys(edges)), "rows that repeat an edge kept")
+
+
+def select(edges: EdgeList, rows: NDArray[Any]) -> EdgeList:
+    """Return the chosen rows (indices or a mask), all columns alike."""
+    columns: dict[str, Any] = {
+        name: None if getattr(edges, name) is None else getattr(edges, name)[rows]
+        for name in ("source", "target", "weight", "time", "removed")
+    }
+    return replace(edges, **columns)
+
+
+def merge(edges: EdgeList, rule: str) -> EdgeList:
+    """Keep one row an edge: its first or last one, or the last with the least, greatest or summed weight."""
+    if edges.removed is not None and rule in _FOLDS:
+        raise InvalidArgument(f"duplicates={rule!r} must be first or last where rows may delete edges")
+    keys = _keys(edges)
+    if not _count_repeats(keys):
+        return edges
+    order = np.argsort(keys, kind="stable") if edges.time is None else np.lexsort((edges.time, keys))
+    keys = keys[order]
+    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    ends = np.append(begins[1:], len(keys)) - 1
+    chosen = order[begins if rule == "first" else ends]
+    in_file_order = np.argsort(chosen)
+    merged = select(edges, chosen[in_file_order])
+    if edges.weight is None or rule not in _FOLDS:
+        return merged
+    return replace(merged, weight=_folded(edges.weight[order], begins, rule)[in_file_order])
+
+
+def _folded(weights: NDArray[Any], begins: NDArray[np.int64], rule: str) -> NDArray[Any]:
+    wide = np.int64 if weights.dtype.kind == "i" else np.float64
+    folded = _FOLDS[rule].reduceat(weights.astype(wide), begins)
+    most = np.iinfo(np.int32).max if wide is np.int64 else np.finfo(np.float32).max
+    if folded.max() > most:
+        raise InvalidArgument(
+            f"duplicates={rule!r} must not lead beyond {weights.dtype}, as {folded.max()} does"
+        )
+    return folded.astype(weights.dtype)
+
+
+def _settle_loops(edges: EdgeList, self_loops: str) -> EdgeList:
+    loops = edges.source == edges.target
+    count = int(loops.sum())
+    if count and self_loops == "drop":
+        return _noted(select(edges, ~loops), count, "self loops dropped")
+    return _noted(edges, count, "self loops kept")
+
+
+def _noted(edges: EdgeList, count: int, what: str) -> EdgeList:
+    note = f"{what[0].upper()}{what[1:]}: {count:,}."
+    return replace(edges, notes=(*edges.notes, note)) if count else edges
+
+
+def _keys(edges: EdgeList) -> NDArray[np.int64]:
+    if edges.directed:
+        return edge_keys(edges.source, edges.target)
+    return edge_keys(np.minimum(edges.source, edges.target), np.maximum(edges.source, edges.target))
+
+
+def _count_repeats(keys: NDArray[np.int64]) -> int:
+    if len(keys) < 2 or bool((keys[1:] > keys[:-1]).all()):
+        return 0
+    ordered = np.sort(keys)
+    return int((ordered[1:] == ordered[:-1]).sum())
