@@ -1,1 +1,68 @@
-"""Property-based testing, ready to import: strategies and state machines."""
+"""Property-based testing, ready to import: strategies, a state machine, comparisons and poisoned memory.
+
+Hold your own store, device, system or program against the reference under random mutation streams:
+
+    from hypothesis import given
+    from grapin.testing import mutation_streams
+
+    @given(mutation_streams(weights="int32"))
+    def test_my_distances_stay_right(stream): ...
+
+Strategies and the machine need Hypothesis; `poisoned_memory` and the comparisons do not.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from grapin.errors import MissingDependency
+from grapin.testing.compare import check_same_changes, check_same_graph
+from grapin.testing.poison import poisoned_memory
+
+if TYPE_CHECKING:
+    from grapin.testing.invalid import InvalidCase, invalid_batches
+    from grapin.testing.machine import StoreMachine
+    from grapin.testing.mutations import batches, clearances, hub_bursts
+    from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
+
+_HOMES = {
+    "InvalidCase": "invalid",
+    "MutationStream": "strategies",
+    "StoreMachine": "machine",
+    "batches": "mutations",
+    "clearances": "mutations",
+    "edge_lists": "strategies",
+    "graphs": "strategies",
+    "hub_bursts": "mutations",
+    "invalid_batches": "invalid",
+    "mutation_streams": "strategies",
+}
+
+__all__ = [
+    "InvalidCase",
+    "MutationStream",
+    "StoreMachine",
+    "batches",
+    "check_same_changes",
+    "check_same_graph",
+    "clearances",
+    "edge_lists",
+    "graphs",
+    "hub_bursts",
+    "invalid_batches",
+    "mutation_streams",
+    "poisoned_memory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'grapin.testing' has no attribute {name!r}")
+    try:
+        module = import_module(f"grapin.testing.{_HOMES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != "hypothesis":
+            raise
+        raise MissingDependency(
+            f"grapin.testing.{name} needs Hypothesis: pip install 'grapin[testing]'"
+        ) from error
+    return getattr(module, name)

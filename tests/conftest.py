@@ -1,0 +1,58 @@
+"""What all tests share: how hard Hypothesis tries, poisoned memory, and where the real data lies."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from grapin.testing import poisoned_memory
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Generating and compiling on a busy machine is slow now and then; that is no defect of the test.
+_PATIENT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile(
+    "quick",
+    max_examples=50,
+    stateful_step_count=15,
+    deadline=None,
+    derandomize=True,  # the same examples on every run: a red build is red for its author too
+    suppress_health_check=_PATIENT,
+)
+settings.register_profile(
+    "deep",
+    max_examples=1000,
+    stateful_step_count=30,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=_PATIENT,
+)
+settings.load_profile(os.environ.get("GRAPIN_PROFILE", "quick"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip tests marked deep unless they are asked for with `-m`."""
+    if config.option.markexpr:
+        return
+    skip = pytest.mark.skip(reason="deep: runs in `make test-deep`")
+    for item in items:
+        if item.get_closest_marker("deep"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _poison() -> Iterator[None]:
+    with poisoned_memory():
+        yield
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Return the folder of real graphs beside the checkout; skip the test where it is absent."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the folder shared/data is not beside the checkout")
+    return folder
