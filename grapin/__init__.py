@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         WrongAnswer,
     )
     from grapin.files import load_edges
-    from grapin.generate import generate
+    from grapin.generators import generate
     from grapin.graph import Applied, Graph, Snapshot
     from grapin.loading import load
 
@@ -42,7 +42,7 @@ _HOMES = {
     "MissingDependency": "grapin.errors",
     "Snapshot": "grapin.graph",
     "WrongAnswer": "grapin.errors",
-    "generate": "grapin.generate",
+    "generate": "grapin.generators",
     "load": "grapin.loading",
     "load_edges": "grapin.files",
 }

@@ -11,7 +11,7 @@ from net import NaiveGraph, Pair, apply_naively, batch_sets, insert, one_edge, s
 from grapin import stream
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
-from grapin.generate import generate
+from grapin.generators import generate
 
 
 @st.composite

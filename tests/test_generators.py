@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
-from grapin.generate import HEAVIEST, generate, is_specification
+from grapin.generators import HEAVIEST, generate, is_specification
 
 SPECIFICATIONS = st.one_of(
     st.builds("rmat:{}:{}".format, st.integers(0, 7), st.integers(1, 8)),
@@ -146,3 +146,9 @@ def test_a_wrong_specification_is_refused_with_an_example(spec: str, message: st
 def test_a_seed_is_a_64_bit_number(seed: int) -> None:
     with pytest.raises(InvalidArgument, match="seed="):
         generate("rmat:3", seed=seed)
+
+
+def test_the_package_offers_the_function_whatever_was_imported_before() -> None:
+    import grapin
+
+    assert callable(grapin.generate)
