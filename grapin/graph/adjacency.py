@@ -1,0 +1,213 @@
+"""`Adjacency`: one direction of the graph, and when its arrays grow or shrink.
+
+Compiled code changes lists inside the arrays; this class owns the arrays. Everything that can fail for want
+of memory happens in the `reserve_...` methods, before a batch changes anything.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.errors import InvalidArgument
+from grapin.graph import index, mutate, rebalance
+from grapin.graph.allocation import Allocate, place
+from grapin.graph.packed import (
+    COUNTERS,
+    ELEMENTS_MOVED,
+    LISTS_MOVED,
+    REBALANCES,
+    SLOTS_TAKEN,
+    USED_LINES,
+    PackedLists,
+    used_lines,
+)
+from grapin.graph.snapshot import Lists
+
+_ROOM_PER_LINE = 1.15
+"""Lines of capacity for each line in use, whenever the arrays are laid out anew."""
+_SPARSEST = 0.4
+"""The arrays shrink when less than this part of their lines is in use."""
+_LEAST_LINES = 64
+_ALIGNED_SHIFT = 5  # 32 elements of 4 bytes are 128 bytes
+_WORD = np.dtype(np.int32)
+
+
+class Adjacency:
+    """The lists of one direction for the vertices below `bound`."""
+
+    def __init__(
+        self,
+        degrees: NDArray[np.int32],
+        *,
+        weight_dtype: np.dtype[Any] | None,
+        aligned: bool,
+        allocate: Allocate | None,
+    ) -> None:
+        """Lay out lists of these degrees; their content is for the caller to fill in."""
+        self.bound = len(degrees)
+        self.weight_dtype = weight_dtype
+        self.aligned = aligned
+        self.allocate = allocate
+        self.growths = 0
+        self.shrinks = 0
+        nowhere = np.empty(0, np.int32)
+        self.lists = PackedLists(
+            starts=np.zeros(self.bound + 1, np.int64),
+            degrees=degrees,
+            neighbours=nowhere,
+            weights=nowhere,
+            line_shift=_ALIGNED_SHIFT if aligned else 0,
+            index_starts=np.full(self.bound, -1, np.int64),
+            index_bits=np.zeros(self.bound, np.int8),
+            slots=np.empty(0, np.int64),
+            free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
+            counters=np.zeros(COUNTERS, np.int64),
+        )
+        self.lists.counters[USED_LINES] = used_lines(self.lists, 0, self.bound)
+        self.lists = self._laid_out(self.used_lines)
+
+    @property
+    def used_lines(self) -> int:
+        """How many lines hold at least one arc."""
+        return int(self.lists.counters[USED_LINES])
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are in all."""
+        return len(self.lists.neighbours) >> self.lists.line_shift
+
+    def view(self, bound: int) -> Lists:
+        """Return the lists of the first `bound` vertices, read-only and without a copy."""
+        lists = self.lists
+        weights = lists.weights if self.weight_dtype is None else lists.weights.view(self.weight_dtype)
+        arrays = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:])
+        for array in arrays:
+            array.flags.writeable = False
+        return Lists(*arrays)
+
+    def neighbours(self, vertex: int) -> NDArray[np.int32]:
+        """Return one list, read-only and without a copy."""
+        return self._row(self.lists.neighbours, vertex)
+
+    def weights(self, vertex: int) -> NDArray[Any]:
+        """Return the weights of one list, read-only and without a copy."""
+        if self.weight_dtype is None:
+            raise InvalidArgument("weights must be asked of a graph with weights: this one has none")
+        return self._row(self.lists.weights.view(self.weight_dtype), vertex)
+
+    def _row(self, array: NDArray[Any], vertex: int) -> NDArray[Any]:
+        start = int(self.lists.starts[vertex])
+        row = array[start : start + int(self.lists.degrees[vertex])]
+        row.flags.writeable = False
+        return row
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of each array, slack included."""
+        lists = self.lists
+        indices = (lists.index_starts, lists.index_bits, lists.slots, lists.free_blocks)
+        return {
+            "neighbours": lists.neighbours.nbytes,
+            "weights": lists.weights.nbytes,
+            "starts": lists.starts.nbytes,
+            "degrees": lists.degrees.nbytes,
+            "index": sum(array.nbytes for array in indices),
+        }
+
+    def statistics(self) -> dict[str, int]:
+        """Return what upkeep was done since the graph was made."""
+        counters = self.lists.counters
+        return {
+            "rebalances": int(counters[REBALANCES]),
+            "lists moved": int(counters[LISTS_MOVED]),
+            "elements moved": int(counters[ELEMENTS_MOVED]),
+            "growths": self.growths,
+            "shrinks": self.shrinks,
+        }
+
+    def copy(self) -> "Adjacency":
+        """Return an independent copy, its edge arrays placed by the same allocator."""
+        other = Adjacency.__new__(Adjacency)
+        other.__dict__.update(self.__dict__)
+        copies: dict[str, Any] = {
+            name: value.copy()
+            for name, value in self.lists._asdict().items()
+            if isinstance(value, np.ndarray)
+        }
+        for name in ("neighbours", "weights"):
+            original = getattr(self.lists, name)
+            if len(original):
+                copies[name] = self._place(len(original), name)
+                copies[name][:] = original
+        other.lists = self.lists._replace(**copies)
+        return other
+
+    def reserve_vertices(self, bound: int) -> None:
+        """Make room for vertices below `bound`, with empty lists at the end of the array."""
+        lists = self.lists
+        if bound > len(lists.degrees):
+            size = max(bound, 2 * len(lists.degrees))
+            self.lists = lists = lists._replace(
+                starts=_longer(lists.starts, self.bound + 1, size + 1),
+                degrees=_longer(lists.degrees, self.bound, size),
+                index_starts=_longer(lists.index_starts, self.bound, size),
+                index_bits=_longer(lists.index_bits, self.bound, size),
+            )
+        if bound > self.bound:
+            lists.starts[self.bound + 1 : bound + 1] = lists.starts[self.bound]
+            lists.degrees[self.bound : bound] = 0
+            lists.index_starts[self.bound : bound] = -1
+            self.bound = bound
+
+    def reserve_indices(self, vertices: NDArray[np.int32], *, growing: bool, create: bool) -> None:
+        """Index the long ones among these lists (sorted), with room for the arcs to come if `growing`."""
+        wanted = int(index.slots_wanted(self.lists, vertices, growing, create))
+        if not wanted:
+            return
+        taken = int(self.lists.counters[SLOTS_TAKEN])
+        if taken + wanted > len(self.lists.slots):
+            slots = _longer(self.lists.slots, taken, max(taken + wanted, 2 * len(self.lists.slots)))
+            self.lists = self.lists._replace(slots=slots)
+        index.prepare_indices(self.lists, vertices, growing, create)
+
+    def reserve_arcs(self, owner: NDArray[np.int32]) -> None:
+        """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
+        wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
+        if wanted > rebalance.DENSEST_ROOT * self.lines:
+            self.lists = self._laid_out(wanted)
+            self.growths += 1
+
+    def shrink(self) -> None:
+        """Give memory back when most of it is unused; the indices go as well and come back when needed."""
+        if self.lines <= _LEAST_LINES or self.used_lines >= _SPARSEST * self.lines:
+            return
+        lists = self._laid_out(self.used_lines)
+        lists.index_starts[: self.bound] = -1
+        lists.free_blocks[:] = -1
+        lists.counters[SLOTS_TAKEN] = 0
+        self.lists = lists._replace(slots=np.empty(0, np.int64))
+        self.shrinks += 1
+
+    def _place(self, count: int, name: str) -> NDArray[Any]:
+        dtype = _WORD if name == "neighbours" or self.weight_dtype is None else self.weight_dtype
+        return place(self.allocate, count, dtype, aligned=self.aligned).view(np.int32)
+
+    def _laid_out(self, used: int) -> PackedLists:
+        """Return the lists in fresh arrays with room for `used` lines and slack; the old ones stay whole."""
+        lines = max(int(used * _ROOM_PER_LINE), _LEAST_LINES)
+        capacity = lines << self.lists.line_shift
+        neighbours = self._place(capacity, "neighbours")
+        weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
+        starts = np.empty_like(self.lists.starts)
+        rebalance.spread(self.lists, 0, self.bound, lines, -1, 0, starts)
+        starts[self.bound] = capacity
+        fresh = self.lists._replace(starts=starts, neighbours=neighbours, weights=weights)
+        if len(self.lists.neighbours):
+            rebalance.copy_lists(self.lists, fresh, self.bound)
+        return fresh
+
+
+def _longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    longer = np.empty(size, array.dtype)
+    longer[:used] = array[:used]
+    return longer

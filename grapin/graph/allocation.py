@@ -1,0 +1,54 @@
+"""Where edge arrays live: memory on a 128-byte boundary, ours or supplied by the caller.
+
+A caller who wants pinned, managed or memory-mapped edge arrays passes `allocate(count, dtype)`; what it
+returns is checked before it is used, so that a wrong array is refused instead of corrupting the graph.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.errors import InvalidArgument
+
+LINE_BYTES = 128
+"""One memory transaction of a GPU at its widest; lists that start on it are read in the fewest requests."""
+
+Allocate = Callable[[int, np.dtype[Any]], NDArray[Any]]
+"""Returns an uninitialised one-dimensional array of at least `count` elements of `dtype`."""
+
+
+def aligned_empty(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an uninitialised array whose first element is on a 128-byte boundary."""
+    room = np.empty(count * dtype.itemsize + LINE_BYTES, np.uint8)
+    skip = -room.ctypes.data % LINE_BYTES
+    return room[skip : skip + count * dtype.itemsize].view(dtype)
+
+
+def place(allocate: Allocate | None, count: int, dtype: np.dtype[Any], *, aligned: bool) -> NDArray[Any]:
+    """Return room for `count` elements, from `allocate` if there is one, refusing what cannot be used."""
+    if allocate is None:
+        return aligned_empty(count, dtype)
+    given = allocate(count, dtype)
+    problem = _problem(given, count, dtype, aligned=aligned)
+    if problem:
+        raise InvalidArgument(f"allocate({count}, {dtype}) must return {problem}")
+    return given.view(np.ndarray)[:count]
+
+
+def _problem(given: Any, count: int, dtype: np.dtype[Any], *, aligned: bool) -> str | None:
+    if not isinstance(given, np.ndarray):
+        return f"a NumPy array, not {type(given).__name__}"
+    if given.dtype != dtype:
+        return f"an array of {dtype}, not of {given.dtype}"
+    if given.ndim != 1 or not given.flags.c_contiguous:
+        return "a contiguous array of one dimension"
+    if not given.flags.writeable:
+        return "an array that can be written to"
+    if len(given) < count:
+        return f"at least {count} elements, not {len(given)}"
+    boundary = LINE_BYTES if aligned else dtype.itemsize
+    if given.ctypes.data % boundary:
+        return f"memory that starts on a {boundary}-byte boundary"
+    return None

@@ -1,0 +1,361 @@
+"""`Graph`: the host store, changed by batches and read through snapshots."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grapin.batch import Batch, Edges
+from grapin.edges import MOST_VERTICES, Labels, VertexArray, WeightArray
+from grapin.errors import InvalidArgument, InvalidBatch
+from grapin.graph import arguments, build, mutate
+from grapin.graph.adjacency import Adjacency
+from grapin.graph.allocation import Allocate
+from grapin.graph.applied import Applied
+from grapin.graph.change import Found, Resolved, mirrored, resolve
+from grapin.graph.checking import check_directions
+from grapin.graph.incident import all_arcs, incident_arcs
+from grapin.graph.request import Arcs, Request, request
+from grapin.graph.snapshot import Snapshot
+from grapin.graph.vertices import VertexChange, VertexSet
+from grapin.validation import check_choice, check_integer
+
+
+class Graph:
+    """A set of weighted or plain edges between dense int32 vertex ids, kept for change.
+
+    Each direction is one packed array of lists with room for growth; applying a batch costs what the batch
+    changes, not what the graph holds. Make one with `from_edges` or `empty`.
+
+    >>> graph = Graph.from_edges([0, 0, 1], [1, 2, 2])
+    >>> applied = graph.apply(Batch(insert=[(2, 0)], delete=[(0, 1)]))
+    >>> graph.edges, sorted(graph.out_neighbours(0).tolist())
+    (3, [2])
+    """
+
+    def __init__(
+        self,
+        out: Adjacency,
+        in_: Adjacency | None,
+        *,
+        vertices: VertexSet,
+        edges: int,
+        labels: Labels | None,
+        strict: bool,
+    ) -> None:
+        """Assemble a graph from its parts; `in_` is `out` itself when the graph is undirected."""
+        self._out = out
+        self._in = in_
+        self._vertices = vertices
+        self._edges = edges
+        self.version = 0
+        """How many batches have been applied."""
+        self.labels = labels
+        """The outside names of the vertices, if they have any."""
+        self.strict = strict
+        """Whether a batch that would be ignored in part is refused instead."""
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: ArrayLike,
+        target: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        vertices: int | None = None,
+        directed: bool = True,
+        weights: str | None = None,
+        duplicates: str = "last",
+        self_loops: str = "keep",
+        aligned: bool = True,
+        in_direction: bool = True,
+        allocate: Allocate | None = None,
+        labels: Labels | None = None,
+        strict: bool = False,
+    ) -> "Graph":
+        """Build a graph from columns of edges in any order.
+
+        Args:
+            source: where each edge starts.
+            target: where each edge ends.
+            weight: finite and not negative; int32 or float32 in the graph.
+            vertices: how many there are; None for just those below the largest id.
+            directed: False stores each edge as two arcs with one weight.
+            weights: "none", "int32" or "float32"; None takes what `weight` is.
+            duplicates: which weight a repeated edge gets: "last", "first", "min", "max" or "sum" of those
+                given, or "refuse".
+            self_loops: "keep", "drop" or "refuse".
+            aligned: start lists on 128-byte boundaries.
+            in_direction: keep in-neighbours too; a graph without them scans all edges to delete a vertex.
+            allocate: places the edge arrays, see `grapin.graph.allocation`.
+            labels: the outside names of the vertices.
+            strict: refuse batches of which a part would be ignored.
+        """
+        check_choice("duplicates", duplicates, build.DUPLICATE_RULES)
+        check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
+        columns = arguments.edge_columns(source, target, weight, vertices=vertices, weights=weights)
+        if self_loops == "refuse":
+            arguments.refuse_self_loops(columns)
+        dtype = columns.weight_dtype
+        grouped = build.Grouped(
+            columns.source,
+            columns.target,
+            columns.patterns,
+            columns.vertices,
+            both=not directed,
+            loops=self_loops != "drop",
+        )
+        out = Adjacency(grouped.out_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
+        grouped.fill(out.lists, duplicates, dtype)
+        in_degrees = grouped.in_degrees
+        del grouped
+        in_ = None if directed else out
+        if directed and in_direction:
+            in_ = Adjacency(in_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
+            build.fill_in(out.lists, in_.lists, columns.vertices)
+        edges = int(out.lists.degrees.sum(dtype=np.int64))
+        return cls(out, in_, vertices=VertexSet(columns.vertices), edges=edges, labels=labels, strict=strict)
+
+    @classmethod
+    def empty(
+        cls,
+        vertices: int = 0,
+        *,
+        directed: bool = True,
+        weights: str = "none",
+        aligned: bool = True,
+        in_direction: bool = True,
+        allocate: Allocate | None = None,
+        strict: bool = False,
+    ) -> "Graph":
+        """Return a graph of `vertices` vertices and no edges."""
+        return cls.from_edges(
+            (),
+            (),
+            vertices=vertices,
+            directed=directed,
+            weights=weights,
+            aligned=aligned,
+            in_direction=in_direction,
+            allocate=allocate,
+            strict=strict,
+        )
+
+    @property
+    def vertices(self) -> int:
+        """How many vertices exist."""
+        return self._vertices.count
+
+    @property
+    def bound(self) -> int:
+        """Vertex ids are below this, freed ones included."""
+        return self._vertices.bound
+
+    @property
+    def edges(self) -> int:
+        """How many arcs are stored: an undirected edge counts twice, an undirected self loop once."""
+        return self._edges
+
+    @property
+    def directed(self) -> bool:
+        """False when each edge is stored as two arcs with one weight."""
+        return self._in is not self._out
+
+    @property
+    def in_direction(self) -> bool:
+        """Whether in-neighbours can be read."""
+        return self._in is not None
+
+    @property
+    def aligned(self) -> bool:
+        """Whether each list starts on a 128-byte boundary."""
+        return self._out.aligned
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """int32, float32, or None when edges have no weights."""
+        return self._out.weight_dtype
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        weights = f", {self.weight_dtype} weights" if self.weight_dtype is not None else ""
+        return f"Graph({self.vertices} vertices, {self.edges} edges, {kind}{weights}, version {self.version})"
+
+    def has_vertex(self, vertex: int) -> bool:
+        """Does this vertex exist?"""
+        return check_integer("vertex", vertex) in self._vertices
+
+    def has_edge(self, source: int, target: int) -> bool:
+        """Is there an edge from `source` to `target`? False when either vertex does not exist."""
+        if not (self.has_vertex(source) and self.has_vertex(target)):
+            return False
+        return bool(mutate.find(self._out.lists, source, target) >= 0)
+
+    def weight(self, source: int, target: int) -> int | float:
+        """Return the weight of an edge that exists."""
+        if self.weight_dtype is None:
+            raise InvalidArgument("weight must be asked of a graph with weights: this one has none")
+        if not self.has_edge(source, target):
+            raise InvalidArgument(f"edge ({source}, {target}) must exist to have a weight")
+        position = mutate.find(self._out.lists, source, target)
+        found: int | float = self.out_weights(source)[position].item()
+        return found
+
+    def out_degree(self, vertex: int) -> int:
+        """How many edges start at this vertex?"""
+        return int(self._out.lists.degrees[self._known(vertex)])
+
+    def in_degree(self, vertex: int) -> int:
+        """How many edges end at this vertex?"""
+        return int(self._in_lists().lists.degrees[self._known(vertex)])
+
+    def out_neighbours(self, vertex: int) -> VertexArray:
+        """Return where the edges of this vertex end, in no order; a read-only view until the next batch."""
+        return self._out.neighbours(self._known(vertex))
+
+    def in_neighbours(self, vertex: int) -> VertexArray:
+        """Return where the edges to this vertex start, in no order; a read-only view until the next batch."""
+        return self._in_lists().neighbours(self._known(vertex))
+
+    def out_weights(self, vertex: int) -> WeightArray:
+        """Return the weights beside `out_neighbours`."""
+        return self._out.weights(self._known(vertex))
+
+    def in_weights(self, vertex: int) -> WeightArray:
+        """Return the weights beside `in_neighbours`."""
+        return self._in_lists().weights(self._known(vertex))
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return for each id below `bound` whether it is a vertex."""
+        return self._vertices.alive.copy()
+
+    def free_vertices(self, count: int) -> VertexArray:
+        """Return the ids the next `count` inserted vertices should take: freed ones first, then new ones."""
+        count = check_integer("count", count, least=0, most=MOST_VERTICES - self.bound)
+        return self._vertices.next_free(count)
+
+    def snapshot(self) -> Snapshot:
+        """Return the lists as they are, read-only and without a copy; valid until the next batch."""
+        out = self._out.view(self.bound)
+        in_ = out if self._in is self._out else None if self._in is None else self._in.view(self.bound)
+        return Snapshot(self.version, self.bound, self.edges, out, in_)
+
+    def edge_arrays(self) -> tuple[VertexArray, VertexArray, WeightArray | None]:
+        """Return copies of all arcs as columns, sorted by source."""
+        source, target, weights = all_arcs(self._out.lists, self.bound, self.edges)
+        return source, target, self._as_weights(weights)
+
+    def apply(self, batch: Batch, *, strict: bool | None = None) -> Applied:
+        """Make the changes of a batch, all or none, and say what really changed.
+
+        Raises `InvalidBatch`, with the graph untouched, if the batch names an unknown vertex, leaves a gap in
+        the ids, or has weights where the graph has none or the other way round; in strict mode also if it
+        deletes or re-weights what is not there or inserts a vertex that is.
+        """
+        vertices = self._vertices.change(batch)
+        wanted = request(batch, self._vertices, vertices, directed=self.directed, dtype=self.weight_dtype)
+        if len(vertices.deleted):
+            wanted = self._with_incident_arcs(wanted, vertices)
+        for lists in self._directions():
+            lists.reserve_vertices(vertices.bound)
+        resolved = resolve(wanted, self._out)
+        if self.strict if strict is None else strict:
+            _refuse_ignored(resolved, vertices)
+        self._commit(resolved, vertices)
+        return self._applied(resolved, vertices)
+
+    def copy(self) -> "Graph":
+        """Return an independent copy; its edge arrays are placed by the same allocator."""
+        out = self._out.copy()
+        in_ = out if self._in is self._out else None if self._in is None else self._in.copy()
+        vertices = self._vertices.copy()
+        other = Graph(out, in_, vertices=vertices, edges=self.edges, labels=self.labels, strict=self.strict)
+        other.version = self.version
+        return other
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of each part, slack included: `out.neighbours`, `in.weights`, `vertices` ..."""
+        parts = {"vertices": self._vertices.nbytes}
+        for name, lists in zip(("out", "in"), self._directions(), strict=False):
+            parts |= {f"{name}.{part}": size for part, size in lists.memory().items()}
+        return parts
+
+    def statistics(self) -> dict[str, int]:
+        """Return what upkeep the lists needed so far: rebalances, lists moved, growths ..."""
+        total: dict[str, int] = {}
+        for lists in self._directions():
+            for name, count in lists.statistics().items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+    def check(self) -> None:
+        """Verify every invariant of the store; raise `CorruptGraph` at the first broken one."""
+        self._vertices.check()
+        check_directions(self._out, self._in, self._vertices.alive, self.edges)
+
+    def _directions(self) -> list[Adjacency]:
+        return [self._out] if self._in is None or self._in is self._out else [self._out, self._in]
+
+    def _in_lists(self) -> Adjacency:
+        if self._in is None:
+            raise InvalidArgument("in_direction=False must be True for in-neighbours to be kept")
+        return self._in
+
+    def _known(self, vertex: int) -> int:
+        if not self.has_vertex(vertex):
+            raise InvalidArgument(f"vertex={vertex} must be a vertex of the graph")
+        return vertex
+
+    def _with_incident_arcs(self, wanted: Request, vertices: VertexChange) -> Request:
+        in_ = None if self._in is None else self._in.lists
+        keys = incident_arcs(self._out.lists, in_, vertices.deleted, self.bound)
+        keys = np.union1d(keys, wanted.delete.keys)
+        delete = Arcs((keys >> 32).astype(np.int32), keys.astype(np.int32), wanted.delete.weights)
+        return Request(wanted.insert, delete, wanted.reweight)
+
+    def _commit(self, resolved: Resolved, vertices: VertexChange) -> None:
+        changes = [(resolved.change, self._out)]
+        if self._in is not None and self._in is not self._out:
+            changes.append((mirrored(resolved.change, self._in), self._in))
+        self._vertices.reserve(vertices.bound)
+        for change, lists in changes:
+            change.reserve(lists)
+        for change, lists in changes:
+            change.commit(lists)
+        self._vertices.commit(vertices)
+        self._edges += len(resolved.change.inserted) - len(resolved.change.deleted)
+        self.version += 1
+        for lists in self._directions():
+            lists.shrink()
+
+    def _applied(self, resolved: Resolved, vertices: VertexChange) -> Applied:
+        change = resolved.change
+        old_weights = self._as_weights(resolved.old_weights)
+        return Applied(
+            version=self.version,
+            inserted=self._as_edges(change.inserted, change.inserted.weights),
+            deleted=self._as_edges(change.deleted, resolved.deleted_weights),
+            reweighted=self._as_edges(change.reweighted, change.reweighted.weights),
+            old_weights=resolved.old_weights if old_weights is None else old_weights,
+            inserted_vertices=vertices.inserted,
+            deleted_vertices=vertices.deleted,
+            ignored=len(resolved.ignored) + len(vertices.ignored),
+            unchanged=resolved.unchanged,
+        )
+
+    def _as_weights(self, patterns: NDArray[np.int32]) -> WeightArray | None:
+        return None if self.weight_dtype is None else patterns.view(self.weight_dtype)
+
+    def _as_edges(self, arcs: Found, weights: NDArray[np.int32]) -> Edges:
+        return Edges(arcs.owner, arcs.neighbour, self._as_weights(weights))
+
+
+def _refuse_ignored(resolved: Resolved, vertices: VertexChange) -> None:
+    if len(resolved.ignored):
+        edge = f"({resolved.ignored.source[0]}, {resolved.ignored.target[0]})"
+        raise InvalidBatch(f"edge {edge} must exist to be deleted or re-weighted: the graph is strict")
+    if len(vertices.ignored):
+        vertex = vertices.ignored[0]
+        raise InvalidBatch(
+            f"vertex {vertex} must not exist to be inserted and exist to be deleted: the graph is strict"
+        )

@@ -1,0 +1,67 @@
+"""`PackedLists`: the arrays of one direction, as compiled code sees them.
+
+A packed memory array in CSR form: all lists lie in one array in vertex order, each contiguous, with free room
+behind it; the room of list `v` ends where list `v + 1` starts. Room is counted in lines: 32 elements (128
+bytes) when the store is aligned, one element when it is not. Lists are unordered, so that an insertion
+appends and a deletion moves the last element into the hole.
+
+Weights are kept as 32-bit patterns: int32 as they are, float32 by their bits. One compiled version of each
+kernel then serves both, and since weights are never negative the patterns order and compare like the values.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.compiled import compiled
+
+USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN = range(5)
+"""Places in `PackedLists.counters`."""
+COUNTERS = 5
+
+Patterns = NDArray[np.int32]
+"""Weights as 32-bit patterns."""
+
+
+class PackedLists(NamedTuple):
+    """The arrays of one direction; vertices beyond the bound in use have undefined entries."""
+
+    starts: NDArray[np.int64]
+    """Where each list begins, in elements; one entry more than vertices, the last is the capacity."""
+    degrees: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    weights: Patterns
+    """Beside `neighbours`; length 0 when the graph has no weights."""
+    line_shift: int
+    """A line holds `1 << line_shift` elements."""
+    index_starts: NDArray[np.int64]
+    """Where the hash index of a long list begins in `slots`, -1 for a list without one."""
+    index_bits: NDArray[np.int8]
+    """The binary logarithm of the number of slots."""
+    slots: NDArray[np.int64]
+    """Hash slots of all indexed lists: neighbour in the upper half, position in the lower, or -1."""
+    free_blocks: NDArray[np.int64]
+    """Per size class, the first block of `slots` to use again; a free block's first slot names the next."""
+    counters: NDArray[np.int64]
+
+
+@compiled
+def wide(number: Any) -> int:
+    """Return a whole number as 64 bits, which compiled code needs said before it adds or shifts."""
+    return np.int64(number)  # type: ignore[return-value]  # an int to callers, an int64 to the compiler
+
+
+@compiled
+def line_count(lists: PackedLists, degree: int) -> int:
+    """Return how many lines a list of this degree fills."""
+    return (degree + (1 << lists.line_shift) - 1) >> lists.line_shift
+
+
+@compiled
+def used_lines(lists: PackedLists, low: int, high: int) -> int:
+    """Return how many lines the lists of vertices `low` to `high - 1` fill."""
+    total = 0
+    for vertex in range(low, high):
+        total += line_count(lists, lists.degrees[vertex])
+    return total

@@ -1,0 +1,113 @@
+"""Making room: the slack of a window of neighbouring lists is dealt out anew when one of them is full.
+
+The window is the smallest in a binary tree over the vertices whose density stays below its level's threshold:
+nearly full is fine for sixteen lists, the whole array must keep some slack. This bounds what is moved per
+insertion, whatever the order of insertions. Slack goes to lists in proportion to their degrees, and the list
+that asked gets a quarter of its size on top, so that a hub that grows and grows is moved ever more rarely.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.compiled import compiled
+from grapin.graph.intrinsics import move
+from grapin.graph.packed import (
+    ELEMENTS_MOVED,
+    LISTS_MOVED,
+    REBALANCES,
+    PackedLists,
+    line_count,
+    used_lines,
+    wide,
+)
+
+LEAF_VERTICES = 16
+DENSEST_ROOT = 0.95
+"""The whole array is never fuller than this; windows of one leaf may be full."""
+_HEADROOM = 4
+"""A list that needs room gets one extra line for this many it fills, if its window has them to spare."""
+
+
+@compiled
+def spread(
+    lists: PackedLists, low: int, high: int, lines: int, favoured: int, wanted: int, starts: NDArray[np.int64]
+) -> None:
+    """Deal `lines` out to the lists `low` to `high - 1`; write their starts, counted from 0, to `starts`.
+
+    The list `favoured` (-1 for none) gets at least `wanted` lines.
+    """
+    total_share, slack = 0, lines
+    for vertex in range(low, high):
+        total_share += lists.degrees[vertex] + 1
+        slack -= wanted if vertex == favoured else line_count(lists, lists.degrees[vertex])
+    headroom = min(slack, wanted // _HEADROOM) if favoured >= 0 else 0
+    slack -= headroom
+    # Rounding the running total, not each share, hands out every line even when each share is below one.
+    filled, share = 0, 0
+    for vertex in range(low, high):
+        starts[vertex - low] = (filled + slack * share // total_share) << lists.line_shift
+        share += lists.degrees[vertex] + 1
+        if vertex == favoured:
+            filled += wanted + headroom
+        else:
+            filled += line_count(lists, lists.degrees[vertex])
+
+
+@compiled
+def _move_list(lists: PackedLists, vertex: int, start: int) -> None:
+    old, degree = lists.starts[vertex], wide(lists.degrees[vertex])
+    lists.starts[vertex] = start
+    if degree:
+        move(lists.neighbours, start, old, degree)
+        if len(lists.weights):
+            move(lists.weights, start, old, degree)
+        lists.counters[LISTS_MOVED] += 1
+        lists.counters[ELEMENTS_MOVED] += degree
+
+
+@compiled
+def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted: int) -> None:
+    origin = lists.starts[low]
+    lines = (lists.starts[high] - origin) >> lists.line_shift
+    starts = np.empty(high - low, np.int64)
+    spread(lists, low, high, lines, favoured, wanted, starts)
+    # Left movers from the left, then right movers from the right: no list lands on one that has yet to move.
+    for vertex in range(low, high):
+        if origin + starts[vertex - low] < lists.starts[vertex]:
+            _move_list(lists, vertex, origin + starts[vertex - low])
+    for vertex in range(high - 1, low - 1, -1):
+        if origin + starts[vertex - low] > lists.starts[vertex]:
+            _move_list(lists, vertex, origin + starts[vertex - low])
+    lists.counters[REBALANCES] += 1
+
+
+@compiled
+def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
+    """Rebalance so that list `vertex` can hold `degree` neighbours; the array as a whole has the room."""
+    wanted = line_count(lists, degree)
+    levels = 0
+    while (LEAF_VERTICES << levels) < bound:
+        levels += 1
+    low = vertex & -LEAF_VERTICES
+    high = min(low + LEAF_VERTICES, bound)
+    needed = used_lines(lists, low, high) + wanted - line_count(lists, lists.degrees[vertex])
+    for level in range(levels):
+        available = (lists.starts[high] - lists.starts[low]) >> lists.line_shift
+        if needed + wanted // _HEADROOM <= available * (1 - (1 - DENSEST_ROOT) * level / levels):
+            break
+        size = LEAF_VERTICES << (level + 1)
+        wider_low = vertex & -size
+        wider_high = min(wider_low + size, bound)
+        needed += used_lines(lists, wider_low, low) + used_lines(lists, high, wider_high)
+        low, high = wider_low, wider_high
+    _redistribute(lists, low, high, vertex, wanted)
+
+
+@compiled
+def copy_lists(lists: PackedLists, copy: PackedLists, bound: int) -> None:
+    """Copy every list to its start in `copy`, whose starts are laid out already."""
+    for vertex in range(bound):
+        start, to, degree = lists.starts[vertex], copy.starts[vertex], lists.degrees[vertex]
+        copy.neighbours[to : to + degree] = lists.neighbours[start : start + degree]
+        if len(lists.weights):
+            copy.weights[to : to + degree] = lists.weights[start : start + degree]
