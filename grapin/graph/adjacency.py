@@ -155,6 +155,8 @@ class Adjacency:
             )
         if bound > self.bound:
             lists.starts[self.bound + 1 : bound + 1] = lists.starts[self.bound]
+            if not self.bound:
+                lists.starts[0] = 0
             lists.degrees[self.bound : bound] = 0
             lists.index_starts[self.bound : bound] = -1
             self.bound = bound

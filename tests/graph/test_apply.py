@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from grapin import Batch, Graph
 from store_model import Model, arcs_of, assert_same, said
 
-WEIGHTS = {"none": None, "int32": st.integers(0, 5), "float32": st.integers(0, 5).map(lambda n: n / 2)}
+from grapin import Batch, Graph
+
+WEIGHTS: dict[str, st.SearchStrategy[float]] = {
+    "int32": st.integers(0, 5),
+    "float32": st.integers(0, 5).map(lambda n: n / 2),
+}
 
 
 @st.composite
 def options(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "directed": draw(st.booleans()),
-        "weights": draw(st.sampled_from(sorted(WEIGHTS))),
+        "weights": draw(st.sampled_from(["none", *WEIGHTS])),
         "aligned": draw(st.booleans()),
         "in_direction": draw(st.booleans()),
     }
@@ -31,7 +34,7 @@ def batches(draw: st.DrawFn, graph: Graph) -> Batch:
     inserted = set(fresh) | (draw(st.sets(st.sampled_from(alive), max_size=1)) if alive else set())
     doomed -= inserted
     parts: dict[str, Any] = {"insert": {}, "delete": {}, "reweight": {}}
-    ends = sorted((set(alive) | set(fresh)))
+    ends = sorted(set(alive) | set(fresh))
     kinds = ["insert", "delete"] if graph.weight_dtype is None else ["insert", "delete", "reweight"]
     pairs = (
         st.tuples(st.sampled_from(ends), st.sampled_from(ends), st.sampled_from(kinds))
