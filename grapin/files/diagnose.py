@@ -14,7 +14,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def diagnose(request: Request, layout: Layout, reason: str) -> NoReturn:
-    """Raise `InvalidFile` naming the first bad line, or the parser's own `reason` if every line seems good."""
+    """Raise `InvalidFile` naming the first bad line, or the parser's `reason` if every line seems good."""
     for number, line in numbered_rows(request, layout.prefixes, header=layout.header):
         problem = problem_of(layout, line)
         if problem is not None:

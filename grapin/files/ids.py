@@ -74,34 +74,50 @@ def _check_range(request: Request, rows: Rows, low: int, high: int) -> None:
 
 
 def _kept(rows: Rows, vertices: int) -> Numbering:
-    source, target = (_filled(column, -rows.first) for column in (rows.source, rows.target))
+    source, target = (_filled(column, rows.first) for column in (rows.source, rows.target))
     vertices = max(vertices, *(int(ends.max(initial=-1)) + 1 for ends in (source, target)))
     names = np.arange(rows.first, rows.first + vertices, dtype=np.int64)
     return Numbering(source, target, vertices, Labels(names) if rows.first else None)
 
 
-def _filled(column: pa.ChunkedArray, shift: int) -> VertexArray:
+def _filled(column: pa.ChunkedArray, first: int) -> VertexArray:
     """Copy the blocks of a column into one int32 array."""
     vertices = np.empty(len(column), np.int32)
     offset = 0
     for chunk in column.chunks:
         part = vertices[offset : offset + len(chunk)]
-        np.add(chunk.to_numpy(), shift, out=part, casting="unsafe")
+        part[:] = _shifted(chunk, first)
         offset += len(chunk)
     return vertices
 
 
 def _tabled(rows: Rows, low: int, high: int) -> Numbering:
     """Number ids of a narrow range by a table with an entry for each id in it."""
-    source, target = (_filled(column, -low) for column in (rows.source, rows.target))
     used = np.zeros(high - low + 1, np.bool_)
-    used[source] = True
-    used[target] = True
-    if used.all() and low == 0:
-        return Numbering(source, target, high + 1)
+    for chunk in (*rows.source.chunks, *rows.target.chunks):
+        used[_shifted(chunk, low)] = True
+    if low == 0 and used.all():
+        return _kept(rows, high + 1)
     names = np.flatnonzero(used) + low
     rank = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return Numbering(rank[source], rank[target], len(names), Labels(names))
+    source, target = (_ranked(column, rank, low) for column in (rows.source, rows.target))
+    return Numbering(source, target, len(names), Labels(names))
+
+
+def _ranked(column: pa.ChunkedArray, rank: VertexArray, low: int) -> VertexArray:
+    vertices = np.empty(len(column), np.int32)
+    offset = 0
+    for chunk in column.chunks:
+        part = vertices[offset : offset + len(chunk)]
+        # Every id lies inside the table; "clip" only spares NumPy's copy of the output.
+        np.take(rank, _shifted(chunk, low), out=part, mode="clip")
+        offset += len(chunk)
+    return vertices
+
+
+def _shifted(chunk: pa.Array, first: int) -> NDArray[np.int64]:
+    ids: NDArray[np.int64] = chunk.to_numpy()
+    return ids - first if first else ids
 
 
 def _hashed(rows: Rows) -> Numbering:

@@ -1,4 +1,4 @@
-"""NumPy archives: arrays `source` and `target`; `weight`, `time`, `removed`, `vertices`, `directed` as needed.
+"""NumPy archives: arrays `source`, `target`; `weight`, `time`, `removed`, `vertices`, `directed` if wanted.
 
 What `scipy.sparse.save_npz` writes (csr, csc and coo) is read as an adjacency matrix, without SciPy. Arrays
 of Python objects are refused unread: unpickling could run anything.

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import edge_keys
-from grapin.edges import EdgeList
+from grapin.edges import EdgeList, VertexArray
 from grapin.errors import InvalidArgument
 
 SELF_LOOPS = ("keep", "drop")
 DUPLICATES = ("keep", "first", "last", "min", "max", "sum")
+_BLOCK = 2**15
 _FOLDS: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "sum": np.add}
 
 
@@ -25,7 +26,7 @@ def settle_repeats(edges: EdgeList, self_loops: str, duplicates: str) -> EdgeLis
     if duplicates != "keep":
         merged = merge(edges, duplicates)
         return _noted(merged, len(edges) - len(merged), f"repeated rows merged ({duplicates})")
-    return _noted(edges, _count_repeats(_keys(edges)), "rows that repeat an edge kept")
+    return _noted(edges, _count_repeats(edges), "rows that repeat an edge kept")
 
 
 def select(edges: EdgeList, rows: NDArray[Any]) -> EdgeList:
@@ -41,9 +42,9 @@ def merge(edges: EdgeList, rule: str) -> EdgeList:
     """Keep one row an edge: its first or last one, or the last with the least, greatest or summed weight."""
     if edges.removed is not None and rule in _FOLDS:
         raise InvalidArgument(f"duplicates={rule!r} must be first or last where rows may delete edges")
-    keys = _keys(edges)
-    if not _count_repeats(keys):
+    if _is_ascending(edges):
         return edges
+    keys = _keys(edges.source, edges.target, directed=edges.directed)
     order = np.argsort(keys, kind="stable") if edges.time is None else np.lexsort((edges.time, keys))
     keys = keys[order]
     begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
@@ -80,14 +81,24 @@ def _noted(edges: EdgeList, count: int, what: str) -> EdgeList:
     return replace(edges, notes=(*edges.notes, note)) if count else edges
 
 
-def _keys(edges: EdgeList) -> NDArray[np.int64]:
-    if edges.directed:
-        return edge_keys(edges.source, edges.target)
-    return edge_keys(np.minimum(edges.source, edges.target), np.maximum(edges.source, edges.target))
+def _keys(source: VertexArray, target: VertexArray, *, directed: bool) -> NDArray[np.int64]:
+    if directed:
+        return edge_keys(source, target)
+    return edge_keys(np.minimum(source, target), np.maximum(source, target))
 
 
-def _count_repeats(keys: NDArray[np.int64]) -> int:
-    if len(keys) < 2 or bool((keys[1:] > keys[:-1]).all()):
+def _is_ascending(edges: EdgeList) -> bool:
+    """Whether rows are sorted without repetition, as most files are; looked at in cached blocks."""
+    for begin in range(0, len(edges), _BLOCK):
+        block = slice(begin, begin + _BLOCK + 1)
+        keys = _keys(edges.source[block], edges.target[block], directed=edges.directed)
+        if not (keys[1:] > keys[:-1]).all():
+            return False
+    return True
+
+
+def _count_repeats(edges: EdgeList) -> int:
+    if _is_ascending(edges):
         return 0
-    ordered = np.sort(keys)
+    ordered = np.sort(_keys(edges.source, edges.target, directed=edges.directed))
     return int((ordered[1:] == ordered[:-1]).sum())

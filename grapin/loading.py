@@ -1,0 +1,103 @@
+"""`load`: a graph from a file of any known format, or from a generator's name such as `rmat:18:16`."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from grapin.edges import EdgeList
+from grapin.files import load_edges
+from grapin.files.numbers import WEIGHTS
+from grapin.files.repeats import merge, select
+from grapin.generators import generate, is_specification
+from grapin.graph import Graph
+from grapin.graph.allocation import Allocate
+from grapin.validation import check_choice
+
+_TYPES = ("none", "int32", "float32")
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    format: str | None = None,  # noqa: A002  # the word every reader knows for it
+    directed: bool | None = None,
+    columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    ids: str = "auto",
+    weights: str = "keep",
+    self_loops: str = "keep",
+    duplicates: str = "last",
+    aligned: bool = True,
+    in_direction: bool = True,
+    allocate: Allocate | None = None,
+    strict: bool = False,
+) -> Graph:
+    """Load a graph as it stands at the end of its file.
+
+    Where rows have times, they count in the order of time: the last event of an edge decides, and an edge
+    whose last event is a deletion is absent.
+
+    Args:
+        path: A file (see `grapin.load_edges`) or a specification (see `grapin.generate`).
+        seed: For generators.
+        format: As for `load_edges`; so are directed, columns, delimiter, comment and ids.
+        directed: None for what the file says.
+        columns: What the columns mean.
+        delimiter: The character between columns.
+        comment: What comment lines begin with.
+        ids: How vertex ids are numbered.
+        weights: As for `load_edges` (keep, ignore, absolute, shift), or the graph's type: none, int32,
+            float32.
+        self_loops: keep, drop or refuse.
+        duplicates: Which weight a repeated edge gets: last, first, min, max, sum or refuse.
+        aligned: As for `Graph.from_edges`; so are the options after it.
+        in_direction: Keep in-neighbours too.
+        allocate: Places the edge arrays.
+        strict: Refuse batches of which a part would be ignored.
+    """
+    check_choice("weights", weights, (*WEIGHTS, *_TYPES))
+    if isinstance(path, str) and is_specification(path):
+        edges = generate(path, seed=seed, weights=weights not in {"ignore", "none"})
+        edges = edges if directed is None else replace(edges, directed=directed)
+    else:
+        edges = load_edges(
+            path,
+            format=format,
+            directed=directed,
+            columns=columns,
+            delimiter=delimiter,
+            comment=comment,
+            ids=ids,
+            weights={"none": "ignore", "int32": "keep", "float32": "keep"}.get(weights, weights),
+        )
+    edges = standing_edges(edges, duplicates)
+    return Graph.from_edges(
+        edges.source,
+        edges.target,
+        edges.weight,
+        vertices=edges.vertices,
+        directed=edges.directed,
+        weights=weights if weights in _TYPES else None,
+        duplicates=duplicates,
+        self_loops=self_loops,
+        aligned=aligned,
+        in_direction=in_direction,
+        allocate=allocate,
+        labels=edges.labels,
+        strict=strict,
+    )
+
+
+def standing_edges(edges: EdgeList, duplicates: str = "last") -> EdgeList:
+    """Return the rows that stand at the end: the last event of each edge by time, without deleted edges."""
+    if edges.removed is not None:
+        last = merge(edges, "last")
+        present = np.flatnonzero(np.asarray(last.removed) == 0)
+        return replace(select(last, present), removed=None)
+    if edges.time is not None and duplicates in {"first", "last"}:
+        return merge(edges, duplicates)
+    return edges
