@@ -1,0 +1,95 @@
+"""`Program`: what is kept fresh, said once and executed by every device.
+
+A **monotone** program gives each vertex the best value that any path brings: an edge turns the value of its
+source into an offer to its target, and the best offer wins. BFS, shortest and widest paths, components and
+reliability are of this kind. What makes repair possible, and what `check_monotone` tests, is that an edge never
+improves a value (`edge(value, weight)` is not better than `value`) and keeps order (a better value makes an offer
+that is at least as good).
+
+An **accumulative** program gives each vertex a sum over its in-edges that shrinks along paths: PageRank.
+
+A program of your own is a class like the ones beside this file: plain Python, no Numba.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.edges import MOST_VERTICES
+from grapin.errors import InvalidArgument
+from grapin.validation import check_integer
+
+
+class Program:
+    """What every program has: a name to find it by."""
+
+    name: ClassVar[str]
+
+
+class Monotone(Program):
+    """The best value over all paths from the sources; subclasses say what travels over an edge.
+
+    `sources` is one vertex, several, or a mapping from vertex to the value it starts with.
+    """
+
+    values: ClassVar[Literal["int", "float", "weight"]] = "int"
+    """What a value is: a whole number below 2**32 - 1, a 32-bit float of at least 0, or what the weights are."""
+    better: ClassVar[Literal["smaller", "larger"]] = "smaller"
+    source_value: ClassVar[float] = 0
+    """The value a source starts with."""
+    unreached: ClassVar[float] = -1
+    """What is shown as the value of a vertex that no source reaches."""
+    weighted: ClassVar[bool] = True
+    """False when `edge` does not look at the weight: then weights are never read."""
+    both_ways: ClassVar[bool] = False
+    """True when values travel against the direction of edges too."""
+    start: ClassVar[Callable[[int], int] | None] = None
+    """A function of the vertex when every vertex starts with a value of its own; then there are no sources."""
+
+    @staticmethod
+    def edge(value: Any, weight: Any) -> Any:
+        """Return what the source of an edge, having `value`, offers to the target."""
+        raise NotImplementedError
+
+    def __init__(self, source: int | Iterable[int] | Mapping[int, float] | None = None) -> None:
+        if type(self).start is not None:
+            if source is not None:
+                raise InvalidArgument(f"source={source!r} must not be given: {self.name} starts everywhere")
+            source = ()
+        elif source is None:
+            raise InvalidArgument(
+                f"source must be given: {self.name} needs at least one vertex to start from"
+            )
+        self.sources = _sources(source, self.source_value)
+
+    def __repr__(self) -> str:
+        if type(self).start is not None:
+            return f"{type(self).__name__}()"
+        listed = list(self.sources)
+        return f"{type(self).__name__}(source={listed[0] if len(listed) == 1 else listed})"
+
+
+class Accumulative(Program):
+    """A value is `base` plus `damping` times what flows in along edges, in equal shares per out-edge."""
+
+    damping: float
+    tolerance: float
+
+
+def _sources(given: int | Iterable[int] | Mapping[int, float], value: float) -> dict[int, float]:
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif isinstance(given, Iterable):
+        pairs = [(vertex, value) for vertex in given]
+    else:
+        pairs = [(given, value)]
+    limit = MOST_VERTICES - 1
+    return {check_integer("source", vertex, least=0, most=limit): start for vertex, start in pairs}
+
+
+def source_arrays(program: Monotone) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the sources in ascending order with their starting values."""
+    vertices = sorted(program.sources)
+    return np.array(vertices, np.int32), np.array([program.sources[v] for v in vertices], np.float64)
