@@ -8,6 +8,7 @@ vertex, offset or weight.
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class _Poisoned:
 
     def __init__(self, allocate: Callable[..., Any]) -> None:
         self._allocate = allocate
+        update_wrapper(self, allocate)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         array = self._allocate(*args, **options)
