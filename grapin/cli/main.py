@@ -1,0 +1,87 @@
+"""`grapin`: the entry point, which finds commands and turns every expected failure into one sentence.
+
+To add a command, write `grapin/cli/NAME.py` with a `command` made by click, and add its name to `COMMANDS`.
+A command's module is imported when it is needed, so that `grapin --help` does not load Numba.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from grapin import __version__
+from grapin.errors import GrapinError
+
+COMMANDS = ("convert", "demo", "generate", "info")
+
+FAILED = 2
+"""Exit code of anything the user can act on."""
+UNREAD = 1
+"""Exit code when whoever read our output has left, the same that click and rich use."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
+
+
+class _Commands(click.Group):
+    """Commands found by name, each in its own module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click passes it
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"grapin.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            nearest = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(COMMANDS)}."
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="grapin", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Keep graph answers fresh while the graph changes all the time and outgrows GPU memory.
+
+    GRAPH is a file (SNAP, CSV, Matrix Market, DIMACS, KONECT, Parquet, npz; plain or compressed) or a
+    generator such as rmat:18:16, er:1000:5000, grid:100:100, star:1000 or path:1000.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 2 for what the user can act on, 130 after Ctrl-C."""
+    try:
+        code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return FAILED
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The interpreter must not try to flush it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    except MemoryError as error:
+        return _fail(f"there is not enough memory: {error}")
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except GrapinError as error:
+        return _fail(str(error))
+    return code if isinstance(code, int) else 0
+
+
+def _fail(sentence: str, code: int = FAILED) -> int:
+    click.echo("grapin: " + " ".join(sentence.split()), err=True)
+    return code

@@ -1,0 +1,156 @@
+"""Commands do what they say, and every expected failure is one sentence with exit code 2."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from grapin import __version__
+from grapin.cli import main as entry
+from grapin.cli.main import COMMANDS, commands, main
+
+
+def test_version_names_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"grapin {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert f"Usage: grapin {name}" in capsys.readouterr().out
+
+
+def test_python_dash_m_is_the_same_command_line() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "grapin", "nonsense"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert run.stderr == "grapin: there is no command 'nonsense'; there are convert, demo, generate, info.\n"
+
+
+def test_help_does_not_load_numba() -> None:
+    script = (
+        "import sys; from grapin.cli.main import main; main(['--version']); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_info_counts_what_is_in_the_graph(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "grid:3:4", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["vertices"], facts["arcs"], facts["largest degree"]) == (12, 34, 4)
+    assert facts["memory"]["out.neighbours"] > 0
+
+
+def test_info_of_a_file_with_deletions_counts_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text("source,target,change,time\n0,1,1,1\n1,2,1,2\n0,1,-1,3\n")
+    assert main(["info", str(file), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["rows"], facts["deletions"], facts["arcs"], facts["times"]) == (3, 1, 1, [1, 3])
+
+
+def test_info_prints_tables_and_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "rmat:4", "--undirected"]) == 0
+    shown = capsys.readouterr().out
+    assert "largest degree" in shown
+    assert "out.neighbours" in shown
+    assert "self loops or repeated; dropped" in shown
+
+
+def test_demo_streams_and_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "rmat:8", "--batches", "3", "--size", "100"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("│       50 │      50 │       0 │") == 3
+    assert "Checked:" in shown
+
+
+def test_demo_works_on_an_undirected_graph_without_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--undirected",
+        "--weights",
+        "ignore",
+        "--batches",
+        "2",
+        "--size",
+        "40",
+        "--insertions",
+        "0.25",
+    ]
+    assert main(["demo", "rmat:7", *options]) == 0
+    assert "Checked:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["inof"], "there is no command 'inof'; did you mean 'info'?"),
+        (["info"], "Missing argument 'GRAPH'."),
+        (["info", "no-such-file.txt"], "no-such-file.txt must exist, but there is no such file"),
+        (["info", "rmat:x"], "spec='rmat:x' must be rmat:SCALE[:EDGEFACTOR]"),
+        (["info", "star:3", "--seed", "-1"], "seed=-1 must be at least 0"),
+        (["demo", "--size", "x"], "Invalid value for '--size'"),
+        (["demo", "star:3", "--size", "9", "--batches", "1"], "at most 2 edges of the graph, not 9"),
+        (["generate", "star:3", "star.doc"], "file='star.doc' must end in .txt or .csv"),
+        (
+            ["generate", "star:3", "nowhere/star.csv"],
+            "file='nowhere/star.csv' must be in a directory that exists",
+        ),
+        (["generate", "star:3", "star.npz.gz"], "file='star.npz.gz' must end in"),
+    ],
+)
+def test_a_failure_is_one_sentence_and_exit_code_2(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("grapin: ")
+    assert shown.err.count("\n") == 1
+    assert sentence in shown.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.Abort(), 130, "interrupted"),
+        (PermissionError(13, "Permission denied", "graph.txt"), 2, "graph.txt: Permission denied"),
+        (MemoryError("1 PiB"), 2, "there is not enough memory: 1 PiB"),
+    ],
+)
+def test_interruptions_and_the_systems_refusals_are_sentences_too(
+    error: BaseException,
+    code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(commands, "main", fail)
+    assert main([]) == code
+    assert capsys.readouterr().err == f"grapin: {sentence}\n"
+
+
+def test_a_reader_that_leaves_is_met_with_silence() -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "grapin", "info", "grid:3:4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert run.stdout is not None
+    run.stdout.close()
+    _, errors = run.communicate()
+    assert (run.returncode, errors) == (1, b"")
+
+
+def test_every_file_that_holds_a_command_is_listed() -> None:
+    folder = Path(entry.__file__).parent
+    holding = {file.stem for file in folder.glob("*.py") if "\ndef command(" in file.read_text()}
+    assert holding == set(COMMANDS)
