@@ -1,7 +1,7 @@
 """The one place where Python becomes machine code for the CPU.
 
 Numba is used because it compiles the same plain functions for the CPU and for CUDA, needs no build step on
-the user's machine, and caches what it compiled. It carries no types, so this module gives its decorator one.
+the user's machine, and caches what it compiled. It carries no types, so this module gives its decorators some.
 """
 
 from collections.abc import Callable
@@ -18,3 +18,13 @@ def compiled(function: F) -> F:
     The GIL is released while it runs, and division follows NumPy (no exception inside a kernel).
     """
     return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def kernel(function: F) -> F:
+    """Compile a function that works only on arrays it is given and makes none of its own.
+
+    In return the arrays' references are not counted inside. Counting them is most of what a call between
+    compiled functions costs when a tuple of arrays is passed along: 100 ns, against 5 ns for scanning a
+    short list. `_nrt` is Numba's name for the run-time part that allocates and counts.
+    """
+    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))

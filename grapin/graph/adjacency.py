@@ -19,7 +19,10 @@ from grapin.graph.packed import (
     REBALANCES,
     SLOTS_TAKEN,
     USED_LINES,
+    Column,
     PackedLists,
+    Patterns,
+    Positions,
     used_lines,
 )
 from grapin.graph.snapshot import Lists
@@ -58,8 +61,7 @@ class Adjacency:
             neighbours=nowhere,
             weights=nowhere,
             line_shift=_ALIGNED_SHIFT if aligned else 0,
-            index_starts=np.full(self.bound, -1, np.int64),
-            index_bits=np.zeros(self.bound, np.int8),
+            indices=np.full(self.bound, index.UNINDEXED, np.int64),
             slots=np.empty(0, np.int64),
             free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
             counters=np.zeros(COUNTERS, np.int64),
@@ -102,10 +104,22 @@ class Adjacency:
         row.flags.writeable = False
         return row
 
+    def find(self, owner: Column, neighbour: Column) -> Positions:
+        """Return the position of each arc in its owner's list, -1 where it is not there."""
+        positions = np.empty(len(owner), np.int64)
+        mutate.find_all(self.lists, owner, neighbour, positions)
+        return positions
+
+    def weights_at(self, owner: Column, positions: Positions) -> Patterns:
+        """Return the weights of arcs found at these positions."""
+        weights = np.empty(len(owner), np.int32)
+        mutate.weights_at(self.lists, owner, positions, weights)
+        return weights
+
     def memory(self) -> dict[str, int]:
         """Return the bytes of each array, slack included."""
         lists = self.lists
-        indices = (lists.index_starts, lists.index_bits, lists.slots, lists.free_blocks)
+        indices = (lists.indices, lists.slots, lists.free_blocks)
         return {
             "neighbours": lists.neighbours.nbytes,
             "weights": lists.weights.nbytes,
@@ -150,29 +164,28 @@ class Adjacency:
             self.lists = lists = lists._replace(
                 starts=_longer(lists.starts, self.bound + 1, size + 1),
                 degrees=_longer(lists.degrees, self.bound, size),
-                index_starts=_longer(lists.index_starts, self.bound, size),
-                index_bits=_longer(lists.index_bits, self.bound, size),
+                indices=_longer(lists.indices, self.bound, size),
             )
         if bound > self.bound:
             lists.starts[self.bound + 1 : bound + 1] = lists.starts[self.bound]
             if not self.bound:
                 lists.starts[0] = 0
             lists.degrees[self.bound : bound] = 0
-            lists.index_starts[self.bound : bound] = -1
+            lists.indices[self.bound : bound] = index.UNINDEXED
             self.bound = bound
 
-    def reserve_indices(self, vertices: NDArray[np.int32], *, growing: bool, create: bool) -> None:
-        """Index the long ones among these lists (sorted), with room for the arcs to come if `growing`."""
-        wanted = int(index.slots_wanted(self.lists, vertices, growing, create))
+    def reserve_indices(self, owner: Column, *, searched: bool = True, growing: bool = False) -> None:
+        """Index lists that are `searched` often enough, with room for one more arc per name if `growing`."""
+        wanted = int(index.count_searches(self.lists, owner, searched, growing))
         if not wanted:
             return
         taken = int(self.lists.counters[SLOTS_TAKEN])
         if taken + wanted > len(self.lists.slots):
             slots = _longer(self.lists.slots, taken, max(taken + wanted, 2 * len(self.lists.slots)))
             self.lists = self.lists._replace(slots=slots)
-        index.prepare_indices(self.lists, vertices, growing, create)
+        index.prepare_indices(self.lists, owner, growing)
 
-    def reserve_arcs(self, owner: NDArray[np.int32]) -> None:
+    def reserve_arcs(self, owner: Column) -> None:
         """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
         wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
         if wanted > rebalance.DENSEST_ROOT * self.lines:
@@ -184,7 +197,7 @@ class Adjacency:
         if self.lines <= _LEAST_LINES or self.used_lines >= _SPARSEST * self.lines:
             return
         lists = self._laid_out(self.used_lines)
-        lists.index_starts[: self.bound] = -1
+        lists.indices[: self.bound] = index.UNINDEXED
         lists.free_blocks[:] = -1
         lists.counters[SLOTS_TAKEN] = 0
         self.lists = lists._replace(slots=np.empty(0, np.int64))
@@ -201,7 +214,7 @@ class Adjacency:
         neighbours = self._place(capacity, "neighbours")
         weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
         starts = np.empty_like(self.lists.starts)
-        rebalance.spread(self.lists, 0, self.bound, lines, -1, 0, starts)
+        rebalance.spread(self.lists, self.bound, lines, starts)
         starts[self.bound] = capacity
         fresh = self.lists._replace(starts=starts, neighbours=neighbours, weights=weights)
         if len(self.lists.neighbours):

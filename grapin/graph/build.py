@@ -9,17 +9,15 @@ the finished arrays.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grapin.compiled import compiled
+from grapin.compiled import kernel
 from grapin.errors import InvalidArgument
-from grapin.graph.packed import PackedLists, Patterns, wide
+from grapin.graph.packed import Column, PackedLists, Patterns, Positions, wide
 
 DUPLICATE_RULES = ("last", "first", "min", "max", "sum", "refuse")
 _LAST, _FIRST, _MIN, _MAX, _SUM, _REFUSE = range(6)
 _MOST = 2**31 - 1
 _NO_VERTEX = -1
-Column = NDArray[np.int32]
 
 
 class Grouped:
@@ -29,14 +27,16 @@ class Grouped:
         self, source: Column, target: Column, weights: Patterns, bound: int, *, both: bool, loops: bool
     ) -> None:
         """Group edges, each also the other way round if `both`, self loops only if `loops`."""
-        self.ends = _count_by_target(source, target, bound, both, loops)
+        self.ends = np.zeros(bound + 1, np.int64)
+        _count_by_target(source, target, bound, both, loops, self.ends)
         count = int(self.ends[bound])
         self.source = np.empty(count, np.int32)
         self.weights = np.empty(count if len(weights) else 0, np.int32)
         _group(source, target, weights, both, loops, self.ends, self.source, self.weights)
         self.out_degrees = np.zeros(bound, np.int32)
         self.in_degrees = np.zeros(bound, np.int32)
-        _count_distinct(self.ends, self.source, self.out_degrees, self.in_degrees)
+        latest = np.full(bound, _NO_VERTEX, np.int32)
+        _count_distinct(self.ends, self.source, latest, self.out_degrees, self.in_degrees)
 
     def fill(self, out: PackedLists, rule: str, weight_dtype: np.dtype[Any] | None) -> None:
         """Fill the out-lists, whose starts are laid out for `out_degrees`, merging repeated edges."""
@@ -54,11 +54,11 @@ class Grouped:
         )
 
 
-@compiled
+@kernel
 def _count_by_target(
-    source: Column, target: Column, bound: int, both: bool, loops: bool
-) -> NDArray[np.int64]:
-    ends = np.zeros(bound + 1, np.int64)
+    source: Column, target: Column, bound: int, both: bool, loops: bool, ends: Positions
+) -> None:
+    """Write to `ends[v]` where the group of target `v` is to begin."""
     for row in range(len(source)):
         if source[row] == target[row]:
             ends[target[row] + 1] += loops
@@ -68,17 +68,16 @@ def _count_by_target(
                 ends[source[row] + 1] += 1
     for vertex in range(bound):
         ends[vertex + 1] += ends[vertex]
-    return ends
 
 
-@compiled
+@kernel
 def _group(
     source: Column,
     target: Column,
     weights: Patterns,
     both: bool,
     loops: bool,
-    ends: NDArray[np.int64],
+    ends: Positions,
     grouped_source: Column,
     grouped_weights: Patterns,
 ) -> None:
@@ -100,11 +99,10 @@ def _group(
                 grouped_weights[place] = weights[row]
 
 
-@compiled
+@kernel
 def _count_distinct(
-    ends: NDArray[np.int64], source: Column, out_degrees: NDArray[np.int32], in_degrees: NDArray[np.int32]
+    ends: Positions, source: Column, latest: Column, out_degrees: Column, in_degrees: Column
 ) -> None:
-    latest = np.full(len(out_degrees), _NO_VERTEX, np.int32)
     place = 0
     for target in range(len(in_degrees)):
         while place < ends[target]:
@@ -116,12 +114,13 @@ def _count_distinct(
             place += 1
 
 
-@compiled
+@kernel
 def _fill_out(
-    ends: NDArray[np.int64], source: Column, weights: Patterns, out: PackedLists, rule: int, real: bool
+    ends: Positions, source: Column, weights: Patterns, out: PackedLists, rule: int, real: bool
 ) -> tuple[int, int]:
     """Fill the out-lists; return the edge that the rule refuses, or no vertices."""
-    out.degrees[:] = 0
+    for vertex in range(len(out.degrees)):
+        out.degrees[vertex] = 0
     place = 0
     for target in range(len(out.degrees)):
         while place < ends[target]:
@@ -141,7 +140,7 @@ def _fill_out(
     return wide(_NO_VERTEX), wide(_NO_VERTEX)
 
 
-@compiled
+@kernel
 def _merge(out: PackedLists, slot: int, weights: Patterns, place: int, rule: int, real: bool) -> bool:
     """Merge one more weight into the edge at `slot`; return False if the sum does not fit."""
     if rule == _LAST:
@@ -161,10 +160,11 @@ def _merge(out: PackedLists, slot: int, weights: Patterns, place: int, rule: int
     return True
 
 
-@compiled
+@kernel
 def fill_in(out: PackedLists, in_: PackedLists, bound: int) -> None:
     """Fill the in-lists, whose starts are laid out, from the out-lists."""
-    in_.degrees[:] = 0
+    for vertex in range(len(in_.degrees)):
+        in_.degrees[vertex] = 0
     for vertex in range(bound):
         start = out.starts[vertex]
         for place in range(start, start + out.degrees[vertex]):

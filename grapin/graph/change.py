@@ -70,9 +70,10 @@ class Resolved:
 def resolve(request: Request, out: Adjacency) -> Resolved:
     """Look up every arc of a request."""
     inserts, deletes, reweights = request.insert, request.delete, request.reweight
-    out.reserve_indices(inserts.source, growing=True, create=True)
-    out.reserve_indices(deletes.source, growing=False, create=True)
-    out.reserve_indices(reweights.source, growing=False, create=True)
+    # Insertions last: an index made for a search is then widened for what is to be put into it.
+    out.reserve_indices(deletes.source)
+    out.reserve_indices(reweights.source)
+    out.reserve_indices(inserts.source, growing=True)
     insert, delete, reweight = _look_up(inserts, out), _look_up(deletes, out), _look_up(reweights, out)
     absent_delete, absent_reweight = delete.positions < 0, reweight.positions < 0
     deleted = delete[~absent_delete]
@@ -80,10 +81,10 @@ def resolve(request: Request, out: Adjacency) -> Resolved:
     present = _together(insert[inserted_before], reweight[~absent_reweight])
     weighted = out.weight_dtype is not None
     if weighted:
-        before = mutate.weights_at(out.lists, present.owner, present.positions)
+        before = out.weights_at(present.owner, present.positions)
         differs = before != present.weights
         reweighted, old_weights = present[differs], before[differs]
-        deleted_weights = mutate.weights_at(out.lists, deleted.owner, deleted.positions)
+        deleted_weights = out.weights_at(deleted.owner, deleted.positions)
     else:
         reweighted, old_weights = present[np.zeros(len(present), np.bool_)], present.weights[:0]
         deleted_weights = present.weights[:0]
@@ -100,20 +101,18 @@ def mirrored(change: Change, in_: Adjacency) -> Change:
     """Return the same change for the in-lists."""
     inserted, deleted = _by_neighbour(change.inserted), _by_neighbour(change.deleted)
     reweighted = _by_neighbour(change.reweighted)
-    in_.reserve_indices(inserted.owner, growing=True, create=False)
-    in_.reserve_indices(deleted.owner, growing=False, create=True)
-    in_.reserve_indices(reweighted.owner, growing=False, create=True)
+    in_.reserve_indices(deleted.owner)
+    in_.reserve_indices(reweighted.owner)
+    in_.reserve_indices(inserted.owner, searched=False, growing=True)
     return Change(inserted, _located(deleted, in_), _located(reweighted, in_))
 
 
 def _look_up(arcs: Arcs, lists: Adjacency) -> Found:
-    return Found(
-        arcs.source, arcs.target, arcs.weights, mutate.find_all(lists.lists, arcs.source, arcs.target)
-    )
+    return Found(arcs.source, arcs.target, arcs.weights, lists.find(arcs.source, arcs.target))
 
 
 def _located(arcs: Found, lists: Adjacency) -> Found:
-    positions = mutate.find_all(lists.lists, arcs.owner, arcs.neighbour)
+    positions = lists.find(arcs.owner, arcs.neighbour)
     return Found(arcs.owner, arcs.neighbour, arcs.weights, positions)
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.compiled import compiled
+from grapin.compiled import kernel
 from grapin.errors import CorruptGraph
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.allocation import LINE_BYTES
-from grapin.graph.index import find_indexed
-from grapin.graph.packed import SLOTS_TAKEN, USED_LINES, PackedLists, used_lines, wide
+from grapin.graph.index import LONGEST_SCAN, find_indexed, index_base, index_size_class
+from grapin.graph.packed import SLOTS_TAKEN, USED_LINES, Column, PackedLists, Positions, used_lines, wide
 
 Problem = tuple[int, int]
 """The code of a broken invariant and the vertex it is broken at; code 0 is none."""
@@ -31,7 +31,8 @@ def check_directions(out: Adjacency, in_: Adjacency | None, alive: NDArray[np.bo
     for name, adjacency in (("out", out), ("in", in_)):
         if adjacency is not None:
             _check_layout(name, adjacency, edges)
-            _report(name, _check_lists(adjacency.lists, alive, adjacency.bound))
+            latest = np.full(len(alive), -1, np.int32)
+            _report(name, _check_lists(adjacency.lists, alive, adjacency.bound, latest))
             _report(name, _check_indices(adjacency.lists, adjacency.bound))
             _check_blocks(name, adjacency)
     if in_ is not None:
@@ -67,8 +68,8 @@ def _check_layout(name: str, adjacency: Adjacency, edges: int) -> None:
 def _check_blocks(name: str, adjacency: Adjacency) -> None:
     """Raise unless used and free index blocks tile the slots taken, none overlapping another."""
     lists, bound = adjacency.lists, adjacency.bound
-    owners = np.flatnonzero(lists.index_starts[:bound] >= 0)
-    blocks = [(int(lists.index_starts[owner]), 1 << int(lists.index_bits[owner])) for owner in owners]
+    owners = np.flatnonzero(lists.indices[:bound] >= 0).tolist()
+    blocks = [(index_base(lists, owner), 1 << index_size_class(lists, owner)) for owner in owners]
     for bits, first in enumerate(lists.free_blocks.tolist()):
         while first >= 0 and len(blocks) <= len(lists.slots):
             blocks.append((first, 1 << bits))
@@ -82,9 +83,8 @@ def _check_blocks(name: str, adjacency: Adjacency) -> None:
         raise CorruptGraph(f"{name}-direction: index blocks end at {end}, not {lists.counters[SLOTS_TAKEN]}")
 
 
-@compiled
-def _check_lists(lists: PackedLists, alive: NDArray[np.bool_], bound: int) -> Problem:
-    latest = np.full(len(alive), -1, np.int32)
+@kernel
+def _check_lists(lists: PackedLists, alive: NDArray[np.bool_], bound: int, latest: Column) -> Problem:
     for vertex in range(bound):
         start, degree = lists.starts[vertex], lists.degrees[vertex]
         if start < 0 or start & ((1 << lists.line_shift) - 1):
@@ -103,15 +103,14 @@ def _check_lists(lists: PackedLists, alive: NDArray[np.bool_], bound: int) -> Pr
     return 0, 0
 
 
-@compiled
+@kernel
 def _check_indices(lists: PackedLists, bound: int) -> Problem:
     for vertex in range(bound):
-        base = lists.index_starts[vertex]
-        if base < 0:
+        if lists.indices[vertex] < 0:
             continue
-        size = 1 << wide(lists.index_bits[vertex])
+        base, size = index_base(lists, vertex), 1 << index_size_class(lists, vertex)
         degree = wide(lists.degrees[vertex])
-        if base + size > len(lists.slots) or size < 2 * degree:
+        if base + size > len(lists.slots) or size < 2 * degree or 2 * degree < LONGEST_SCAN:
             return 7, vertex
         entries = 0
         for slot in range(base, base + size):
@@ -125,14 +124,21 @@ def _check_indices(lists: PackedLists, bound: int) -> Problem:
     return 0, 0
 
 
-@compiled
 def _check_mirror(out: PackedLists, in_: PackedLists, bound: int, edges: int) -> Problem:
     """Turn the in-lists round and compare them list by list; neither has a neighbour twice."""
     ends = np.zeros(bound + 1, np.int64)
-    for vertex in range(bound):
-        ends[vertex + 1] = ends[vertex] + out.degrees[vertex]
+    np.cumsum(out.degrees[:bound], out=ends[1:])
     targets, places = np.empty(edges, np.int32), np.empty(edges, np.int64)
-    filled = ends[:bound].copy()
+    problem: Problem = _turn_round(in_, bound, ends, ends[:bound].copy(), targets, places)
+    if problem[0]:
+        return problem
+    return _compare(out, in_, bound, ends, targets, places, np.full(bound, -1, np.int64))
+
+
+@kernel
+def _turn_round(
+    in_: PackedLists, bound: int, ends: Positions, filled: Positions, targets: Column, places: Positions
+) -> Problem:
     for target in range(bound):
         start = in_.starts[target]
         for place in range(start, start + in_.degrees[target]):
@@ -141,7 +147,19 @@ def _check_mirror(out: PackedLists, in_: PackedLists, bound: int, edges: int) ->
                 return 8, wide(source)
             targets[filled[source]], places[filled[source]] = target, place
             filled[source] += 1
-    found = np.full(bound, -1, np.int64)
+    return 0, 0
+
+
+@kernel
+def _compare(
+    out: PackedLists,
+    in_: PackedLists,
+    bound: int,
+    ends: Positions,
+    targets: Column,
+    places: Positions,
+    found: Positions,
+) -> Problem:
     for source in range(bound):
         start = out.starts[source]
         for place in range(start, start + out.degrees[source]):

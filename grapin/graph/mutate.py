@@ -5,61 +5,65 @@ for the out-direction, target and source for the in-direction.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grapin.compiled import compiled
-from grapin.graph.index import LONGEST_SCAN, drop_index, find_indexed, index_put, index_remove
-from grapin.graph.packed import USED_LINES, PackedLists, Patterns, line_count, wide
+from grapin.compiled import kernel
+from grapin.graph.index import LONGEST_SCAN, drop_index, find_indexed, has_index, index_put, index_remove
+from grapin.graph.packed import (
+    USED_LINES,
+    Column,
+    PackedLists,
+    Patterns,
+    Positions,
+    group_end,
+    line_count,
+    wide,
+)
+from grapin.graph.prefetching import prefetch_search, prefetch_tail
 from grapin.graph.rebalance import make_room
 
-Column = NDArray[np.int32]
-Positions = NDArray[np.int64]
 
-
-@compiled
+@kernel
 def find(lists: PackedLists, vertex: int, neighbour: int) -> int:
     """Return the position of `neighbour` in the list of `vertex`, -1 if it is not there."""
-    if lists.index_starts[vertex] >= 0:
+    if has_index(lists, vertex):
         return find_indexed(lists, vertex, neighbour)
-    start, degree = lists.starts[vertex], lists.degrees[vertex]
-    row = lists.neighbours[start : start + degree]
-    position = np.int32(-1)
+    start = lists.starts[vertex]
+    row = lists.neighbours[start : start + lists.degrees[vertex]]
     # No early exit: a neighbour occurs once, and without a branch the loop runs eight or sixteen lanes wide.
-    for place in range(degree):
-        position = max(position, np.int32(place) if row[place] == neighbour else np.int32(-1))
-    return wide(position)
+    place, found = np.uint32(0), np.uint32(0)
+    for other in row:
+        place += np.uint32(1)
+        found |= place if other == neighbour else np.uint32(0)
+    return wide(found) - 1
 
 
-@compiled
-def find_all(lists: PackedLists, owner: Column, neighbour: Column) -> Positions:
-    """Return the position of each arc in its owner's list, -1 where it is not there."""
-    positions = np.empty(len(owner), np.int64)
+@kernel
+def find_all(lists: PackedLists, owner: Column, neighbour: Column, positions: Positions) -> None:
+    """Write the position of each arc in its owner's list, -1 where it is not there."""
     for row in range(len(owner)):
+        prefetch_search(lists, owner, neighbour, row)
         positions[row] = find(lists, owner[row], neighbour[row])
-    return positions
 
 
-@compiled
-def weights_at(lists: PackedLists, owner: Column, positions: Positions) -> Patterns:
-    """Return the weight of each arc, given its position."""
-    found = np.empty(len(owner), np.int32)
+@kernel
+def weights_at(lists: PackedLists, owner: Column, positions: Positions, weights: Patterns) -> None:
+    """Write the weight of each arc, given its position."""
     for row in range(len(owner)):
-        found[row] = lists.weights[lists.starts[owner[row]] + positions[row]]
-    return found
+        weights[row] = lists.weights[lists.starts[owner[row]] + positions[row]]
 
 
-@compiled
+@kernel
 def set_weights(lists: PackedLists, owner: Column, positions: Positions, weights: Patterns) -> None:
     """Give each arc, found at its position, a new weight."""
     for row in range(len(owner)):
         lists.weights[lists.starts[owner[row]] + positions[row]] = weights[row]
 
 
-@compiled
-def _delete_at(lists: PackedLists, vertex: int, position: int) -> None:
+@kernel
+def _delete_at(lists: PackedLists, vertex: int, position: int, indexed: bool) -> None:
     start, last = lists.starts[vertex], lists.degrees[vertex] - 1
     moved = lists.neighbours[start + last]
-    if lists.index_starts[vertex] >= 0:
+    if indexed:
         index_remove(lists, vertex, lists.neighbours[start + position])
         if position != last:
             index_put(lists, vertex, moved, position)
@@ -69,71 +73,68 @@ def _delete_at(lists: PackedLists, vertex: int, position: int) -> None:
     lists.degrees[vertex] = last
 
 
-@compiled
-def _sort_descending(positions: Positions) -> None:
-    for row in range(1, len(positions)):
+@kernel
+def _sort_descending(positions: Positions, first: int, last: int) -> None:
+    for row in range(first + 1, last):
         position, place = positions[row], row
-        while place and positions[place - 1] < position:
+        while place > first and positions[place - 1] < position:
             positions[place] = positions[place - 1]
             place -= 1
         positions[place] = position
 
 
-@compiled
+@kernel
 def delete_all(lists: PackedLists, owner: Column, neighbour: Column, positions: Positions) -> None:
     """Delete arcs found at `positions`, which are used up."""
     first = 0
     while first < len(owner):
-        vertex, last = owner[first], first + 1
-        while last < len(owner) and owner[last] == vertex:
-            last += 1
-        before = line_count(lists, lists.degrees[vertex])
-        if lists.index_starts[vertex] >= 0:
-            for row in range(first, last):
-                _delete_at(lists, vertex, find_indexed(lists, vertex, neighbour[row]))
-            if lists.degrees[vertex] < LONGEST_SCAN // 2:
-                drop_index(lists, vertex)
-        else:
-            # From the back, so that the element moved into a hole is never one that is still to be deleted.
-            _sort_descending(positions[first:last])
-            for row in range(first, last):
-                _delete_at(lists, vertex, positions[row])
-        lists.counters[USED_LINES] += line_count(lists, lists.degrees[vertex]) - before
+        vertex, last = owner[first], group_end(owner, first)
+        before = line_count(lists, wide(lists.degrees[vertex]))
+        indexed = has_index(lists, vertex)
+        # From the back, so that the element moved into a hole is never one that is still to be deleted. With
+        # an index, positions that moved are simply looked up again.
+        if not indexed:
+            _sort_descending(positions, first, last)
+        for row in range(first, last):
+            prefetch_tail(lists, owner, neighbour, row)
+            position = find_indexed(lists, vertex, neighbour[row]) if indexed else positions[row]
+            _delete_at(lists, vertex, position, indexed)
+        if indexed and 2 * lists.degrees[vertex] < LONGEST_SCAN:
+            drop_index(lists, vertex)
+        lists.counters[USED_LINES] += line_count(lists, wide(lists.degrees[vertex])) - before
         first = last
 
 
-@compiled
+@kernel
 def lines_wanted(lists: PackedLists, owner: Column) -> int:
     """Return how many more lines are in use once each owner has one more arc for each time it is named."""
     total, first = 0, 0
     while first < len(owner):
-        vertex, last = owner[first], first + 1
-        while last < len(owner) and owner[last] == vertex:
-            last += 1
+        vertex, last = owner[first], group_end(owner, first)
         degree = wide(lists.degrees[vertex])
         total += line_count(lists, degree + last - first) - line_count(lists, degree)
         first = last
     return total
 
 
-@compiled
+@kernel
 def append_all(lists: PackedLists, bound: int, owner: Column, neighbour: Column, weights: Patterns) -> None:
     """Append arcs that are not there yet; the array as a whole has the room."""
     first = 0
     while first < len(owner):
-        vertex, last = owner[first], first + 1
-        while last < len(owner) and owner[last] == vertex:
-            last += 1
+        vertex, last = owner[first], group_end(owner, first)
         degree = wide(lists.degrees[vertex])
         wanted = degree + last - first
         if lists.starts[vertex] + wanted > lists.starts[vertex + 1]:
             make_room(lists, bound, vertex, wanted)
+        indexed = has_index(lists, vertex)
         offset = lists.starts[vertex] + degree - first
         for row in range(first, last):
+            prefetch_tail(lists, owner, neighbour, row)
             lists.neighbours[offset + row] = neighbour[row]
             if len(lists.weights):
                 lists.weights[offset + row] = weights[row]
-            if lists.index_starts[vertex] >= 0:
+            if indexed:
                 index_put(lists, vertex, neighbour[row], degree + row - first)
         lists.degrees[vertex] = wanted
         lists.counters[USED_LINES] += line_count(lists, wanted) - line_count(lists, degree)

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.compiled import compiled
+from grapin.compiled import kernel
 
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN = range(5)
 """Places in `PackedLists.counters`."""
 COUNTERS = 5
 
+Column = NDArray[np.int32]
 Patterns = NDArray[np.int32]
 """Weights as 32-bit patterns."""
+Positions = NDArray[np.int64]
 
 
 class PackedLists(NamedTuple):
@@ -35,10 +37,8 @@ class PackedLists(NamedTuple):
     """Beside `neighbours`; length 0 when the graph has no weights."""
     line_shift: int
     """A line holds `1 << line_shift` elements."""
-    index_starts: NDArray[np.int64]
-    """Where the hash index of a long list begins in `slots`, -1 for a list without one."""
-    index_bits: NDArray[np.int8]
-    """The binary logarithm of the number of slots."""
+    indices: NDArray[np.int64]
+    """Where the hash index of a long list is, see `grapin.graph.index`; negative for a list without one."""
     slots: NDArray[np.int64]
     """Hash slots of all indexed lists: neighbour in the upper half, position in the lower, or -1."""
     free_blocks: NDArray[np.int64]
@@ -46,22 +46,31 @@ class PackedLists(NamedTuple):
     counters: NDArray[np.int64]
 
 
-@compiled
+@kernel
 def wide(number: Any) -> int:
     """Return a whole number as 64 bits, which compiled code needs said before it adds or shifts."""
     return np.int64(number)  # type: ignore[return-value]  # an int to callers, an int64 to the compiler
 
 
-@compiled
+@kernel
 def line_count(lists: PackedLists, degree: int) -> int:
     """Return how many lines a list of this degree fills."""
     return (degree + (1 << lists.line_shift) - 1) >> lists.line_shift
 
 
-@compiled
+@kernel
 def used_lines(lists: PackedLists, low: int, high: int) -> int:
     """Return how many lines the lists of vertices `low` to `high - 1` fill."""
     total = 0
     for vertex in range(low, high):
-        total += line_count(lists, lists.degrees[vertex])
+        total += line_count(lists, wide(lists.degrees[vertex]))
     return total
+
+
+@kernel
+def group_end(owner: Column, first: int) -> int:
+    """Return where the run of equal owners that begins at row `first` ends."""
+    last = first + 1
+    while last < len(owner) and owner[last] == owner[first]:
+        last += 1
+    return last

@@ -9,7 +9,7 @@ that asked gets a quarter of its size on top, so that a hub that grows and grows
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.compiled import compiled
+from grapin.compiled import kernel
 from grapin.graph.intrinsics import move
 from grapin.graph.packed import (
     ELEMENTS_MOVED,
@@ -28,32 +28,32 @@ _HEADROOM = 4
 """A list that needs room gets one extra line for this many it fills, if its window has them to spare."""
 
 
-@compiled
-def spread(
-    lists: PackedLists, low: int, high: int, lines: int, favoured: int, wanted: int, starts: NDArray[np.int64]
-) -> None:
-    """Deal `lines` out to the lists `low` to `high - 1`; write their starts, counted from 0, to `starts`.
-
-    The list `favoured` (-1 for none) gets at least `wanted` lines.
-    """
-    total_share, slack = 0, lines
+@kernel
+def _shares(
+    lists: PackedLists, low: int, high: int, lines: int, favoured: int, wanted: int
+) -> tuple[int, int, int]:
+    """Return the slack of a window, the total of the shares in it, and the extra of the favoured list."""
+    total, slack = 0, lines
     for vertex in range(low, high):
-        total_share += lists.degrees[vertex] + 1
-        slack -= wanted if vertex == favoured else line_count(lists, lists.degrees[vertex])
+        total += lists.degrees[vertex] + 1
+        slack -= wanted if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
     headroom = min(slack, wanted // _HEADROOM) if favoured >= 0 else 0
-    slack -= headroom
-    # Rounding the running total, not each share, hands out every line even when each share is below one.
+    return slack - headroom, total, headroom
+
+
+@kernel
+def spread(lists: PackedLists, bound: int, lines: int, starts: NDArray[np.int64]) -> None:
+    """Deal `lines` out to all lists and write where each is to start."""
+    slack, total, _ = _shares(lists, 0, bound, lines, -1, 0)
     filled, share = 0, 0
-    for vertex in range(low, high):
-        starts[vertex - low] = (filled + slack * share // total_share) << lists.line_shift
+    for vertex in range(bound):
+        # Rounding the running total, not each share, deals out every line though each share may be below one.
+        starts[vertex] = (filled + slack * share // total) << lists.line_shift
+        filled += line_count(lists, wide(lists.degrees[vertex]))
         share += lists.degrees[vertex] + 1
-        if vertex == favoured:
-            filled += wanted + headroom
-        else:
-            filled += line_count(lists, lists.degrees[vertex])
 
 
-@compiled
+@kernel
 def _move_list(lists: PackedLists, vertex: int, start: int) -> None:
     old, degree = lists.starts[vertex], wide(lists.degrees[vertex])
     lists.starts[vertex] = start
@@ -65,23 +65,33 @@ def _move_list(lists: PackedLists, vertex: int, start: int) -> None:
         lists.counters[ELEMENTS_MOVED] += degree
 
 
-@compiled
+@kernel
 def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted: int) -> None:
-    origin = lists.starts[low]
-    lines = (lists.starts[high] - origin) >> lists.line_shift
-    starts = np.empty(high - low, np.int64)
-    spread(lists, low, high, lines, favoured, wanted, starts)
-    # Left movers from the left, then right movers from the right: no list lands on one that has yet to move.
+    """Deal the lines of a window out anew, at least `wanted` of them to the list `favoured`.
+
+    Left movers go first, from the left, then right movers, from the right: no list lands on one that has yet
+    to move. The starts are worked out in either direction rather than stored.
+    """
+    origin, shift = lists.starts[low], lists.line_shift
+    lines = (lists.starts[high] - origin) >> shift
+    slack, total, headroom = _shares(lists, low, high, lines, favoured, wanted)
+    filled, share = 0, 0
     for vertex in range(low, high):
-        if origin + starts[vertex - low] < lists.starts[vertex]:
-            _move_list(lists, vertex, origin + starts[vertex - low])
+        start = origin + ((filled + slack * share // total) << shift)
+        if start < lists.starts[vertex]:
+            _move_list(lists, vertex, start)
+        filled += wanted + headroom if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
+        share += lists.degrees[vertex] + 1
     for vertex in range(high - 1, low - 1, -1):
-        if origin + starts[vertex - low] > lists.starts[vertex]:
-            _move_list(lists, vertex, origin + starts[vertex - low])
+        filled -= wanted + headroom if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
+        share -= lists.degrees[vertex] + 1
+        start = origin + ((filled + slack * share // total) << shift)
+        if start > lists.starts[vertex]:
+            _move_list(lists, vertex, start)
     lists.counters[REBALANCES] += 1
 
 
-@compiled
+@kernel
 def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
     """Rebalance so that list `vertex` can hold `degree` neighbours; the array as a whole has the room."""
     wanted = line_count(lists, degree)
@@ -90,7 +100,7 @@ def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
         levels += 1
     low = vertex & -LEAF_VERTICES
     high = min(low + LEAF_VERTICES, bound)
-    needed = used_lines(lists, low, high) + wanted - line_count(lists, lists.degrees[vertex])
+    needed = used_lines(lists, low, high) + wanted - line_count(lists, wide(lists.degrees[vertex]))
     for level in range(levels):
         available = (lists.starts[high] - lists.starts[low]) >> lists.line_shift
         if needed + wanted // _HEADROOM <= available * (1 - (1 - DENSEST_ROOT) * level / levels):
@@ -103,11 +113,13 @@ def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
     _redistribute(lists, low, high, vertex, wanted)
 
 
-@compiled
+@kernel
 def copy_lists(lists: PackedLists, copy: PackedLists, bound: int) -> None:
     """Copy every list to its start in `copy`, whose starts are laid out already."""
     for vertex in range(bound):
         start, to, degree = lists.starts[vertex], copy.starts[vertex], lists.degrees[vertex]
-        copy.neighbours[to : to + degree] = lists.neighbours[start : start + degree]
+        for place in range(degree):
+            copy.neighbours[to + place] = lists.neighbours[start + place]
         if len(lists.weights):
-            copy.weights[to : to + degree] = lists.weights[start : start + degree]
+            for place in range(degree):
+                copy.weights[to + place] = lists.weights[start + place]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch, Edges, edge_keys
-from grapin.compiled import compiled
+from grapin.compiled import kernel
 from grapin.edges import VertexArray
 from grapin.errors import GrapinError, InvalidBatch
 from grapin.graph.packed import Patterns
@@ -102,14 +102,20 @@ def _check_ends(name: str, arcs: Arcs, vertices: VertexSet, change: VertexChange
             )
 
 
-@compiled
+@kernel
 def _first_unknown(column: VertexArray, alive: NDArray[np.bool_], inserted: VertexArray) -> int:
     for row in range(len(column)):
         vertex = column[row]
         if vertex < len(alive) and alive[vertex]:
             continue
-        place = np.searchsorted(inserted, vertex)
-        if place == len(inserted) or inserted[place] != vertex:
+        low, high = 0, len(inserted)
+        while low < high:
+            middle = (low + high) // 2
+            if inserted[middle] < vertex:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(inserted) or inserted[low] != vertex:
             return row
     return -1
 

@@ -28,6 +28,8 @@ class Snapshot:
     bound: int
     """Vertex ids are below this; freed ids have empty lists."""
     edges: int
+    alive: NDArray[np.bool_]
+    """For each id below `bound` whether it is a vertex."""
     out: Lists
     in_: Lists | None
     """None when the graph keeps no in-direction; the same object as `out` when it is undirected."""

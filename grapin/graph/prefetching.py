@@ -1,0 +1,59 @@
+"""Asking for memory before it is needed, so that the misses of a batch overlap instead of adding up.
+
+A batch touches places all over the arrays, one list after another. Each loop over its arcs runs through these
+functions a few rows ahead: first for what says where a list is, then, when that has arrived, for the list.
+"""
+
+from grapin.compiled import kernel
+from grapin.graph.index import first_slot, has_index, index_base, index_size_class
+from grapin.graph.intrinsics import prefetch
+from grapin.graph.packed import Column, PackedLists, wide
+
+_ROWS_AHEAD = 8
+_LINE = 16  # elements of 4 bytes in a cache line of 64 bytes
+_LINES_AHEAD = 4  # the hardware goes on by itself once a scan has touched a few lines in sequence
+
+
+@kernel
+def prefetch_search(lists: PackedLists, owner: Column, neighbour: Column, row: int) -> None:
+    """Fetch ahead what finding the arcs after `row` will read."""
+    far, near = row + 2 * _ROWS_AHEAD, row + _ROWS_AHEAD
+    if far < len(owner):
+        _prefetch_list_head(lists, owner[far])
+    if near < len(owner):
+        vertex = owner[near]
+        if has_index(lists, vertex):
+            _prefetch_slot(lists, vertex, neighbour[near])
+        else:
+            start, degree = lists.starts[vertex], lists.degrees[vertex]
+            for line in range(min(_LINES_AHEAD, (degree + _LINE - 1) // _LINE)):
+                prefetch(lists.neighbours, start + line * _LINE)
+
+
+@kernel
+def prefetch_tail(lists: PackedLists, owner: Column, neighbour: Column, row: int) -> None:
+    """Fetch ahead what appending or deleting the arcs after `row` will touch."""
+    far, near = row + 2 * _ROWS_AHEAD, row + _ROWS_AHEAD
+    if far < len(owner):
+        _prefetch_list_head(lists, owner[far])
+    if near < len(owner):
+        vertex = owner[near]
+        end = lists.starts[vertex] + lists.degrees[vertex]
+        prefetch(lists.neighbours, end)
+        if len(lists.weights):
+            prefetch(lists.weights, end)
+        if has_index(lists, vertex):
+            _prefetch_slot(lists, vertex, neighbour[near])
+
+
+@kernel
+def _prefetch_list_head(lists: PackedLists, vertex: int) -> None:
+    prefetch(lists.starts, wide(vertex))
+    prefetch(lists.degrees, wide(vertex))
+    prefetch(lists.indices, wide(vertex))
+
+
+@kernel
+def _prefetch_slot(lists: PackedLists, vertex: int, neighbour: int) -> None:
+    slot = first_slot(neighbour, index_size_class(lists, vertex))
+    prefetch(lists.slots, index_base(lists, vertex) + slot)
