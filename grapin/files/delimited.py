@@ -84,15 +84,17 @@ def _ladder(layout: Layout) -> Iterator[Layout]:
     if not layout.untidy:
         yield layout
     yield replace(layout, untidy=True)
-    if layout.whole:
-        yield replace(layout, untidy=True, whole=False)
+    for whole in sorted({layout.whole & {"time"}, frozenset[str]()} - {layout.whole}, key=len, reverse=True):
+        yield replace(layout, untidy=True, whole=whole)
 
 
 def _parse(request: Request, layout: Layout) -> pa.Table:
     names = [role if role != "-" else f"-{place}" for place, role in enumerate(layout.roles)]
     types = {role: _type(layout, role) for role in layout.roles if role != "-"}
     with open_rows(request, layout.prefixes, header=layout.header) as source:
-        stream: Any = Tidied(request, source, layout) if layout.untidy else source
+        if not source.peek():
+            return pa.table({role: pa.array([], kind) for role, kind in types.items()})
+        stream: Any = Tidied(source, layout) if layout.untidy else source
         return arrow_csv.read_csv(
             pa.PythonFile(stream, mode="r"),
             arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
@@ -106,7 +108,7 @@ def _parse(request: Request, layout: Layout) -> pa.Table:
 def _type(layout: Layout, role: str) -> pa.DataType:
     if role == "tag" or (layout.text_ids and role in {"source", "target"}):
         return pa.dictionary(pa.int32(), pa.string())
-    whole = role in {"source", "target", "change"} or layout.whole
+    whole = role in {"source", "target", "change"} or role in layout.whole
     return pa.int64() if whole else pa.float64()
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 from grapin.errors import InvalidFile
 from grapin.files.layout import NUMBER, WHOLE, Layout
 from grapin.files.rows import Request
-from grapin.files.text import numbered_rows
+from grapin.files.text import LONGEST_ROW, numbered_rows
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -24,6 +24,8 @@ def diagnose(request: Request, layout: Layout, reason: str) -> NoReturn:
 
 def problem_of(layout: Layout, line: bytes) -> str | None:
     """Say what is wrong with a row, or None."""
+    if len(line) > LONGEST_ROW:
+        return f"a row must be shorter than {LONGEST_ROW} bytes"
     fields = layout.split(line)
     if len(fields) != len(layout.roles):
         return f"a row must have {len(layout.roles)} columns, as in the rows before it, not {len(fields)}"

@@ -6,6 +6,7 @@ The vertices are those the file names, by its rows or by declaring how many ther
 - formats that number from 1 (DIMACS, Matrix Market, KONECT) are shifted by one;
 - anything else is numbered in ascending order of the ids or names.
 
+Ids in text are names if those of the first row are, otherwise every one must be a whole number.
 `ids="keep"` keeps non-negative ids even if some are unused, `"dense"` numbers only those that the rows use,
 and `"text"` takes ids as names.
 """

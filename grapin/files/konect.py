@@ -25,7 +25,7 @@ def read_konect(request: Request) -> Rows:
     sample = survey(request, prefixes)
     form, meaning = _header(sample)
     sizes = _sizes(sample)
-    directed = form != "sym"
+    directed = form == "asym"
     if not sample.lines:
         return empty_rows(directed=directed, declared=sum(sizes), numbered=True)
     roles = check_columns(request.columns) or _roles(sample, meaning)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grapin.errors import InvalidArgument
 from grapin.files.roles import roles_of_names, roles_of_width
 from grapin.files.rows import Request
-from grapin.files.text import Prefixes, Survey
+from grapin.files.text import Prefixes, Survey, is_comment
 
 WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
 NUMBER = re.compile(
@@ -26,8 +26,8 @@ class Layout:
     """One a column, in the order of the file; `-` for what is ignored, `tag` for DIMACS's letter."""
     prefixes: Prefixes
     text_ids: bool
-    whole: bool
-    """True when weights and times are written as whole numbers."""
+    whole: frozenset[str]
+    """Which of weight and time are written as whole numbers."""
     quoted: bool = False
     header: bool = False
     untidy: bool = False
@@ -57,19 +57,23 @@ def tell_layout(
     delimiter = request.delimiter or _delimiter(sample.lines[0], comma=quoted)
     if len(delimiter.encode()) != 1:
         raise InvalidArgument(f"delimiter={delimiter!r} must be one character")
-    table = [split(line, delimiter, quoted=quoted) for line in sample.lines]
+    lines = [line for line in sample.lines if not is_comment(line, prefixes)]
+    table = [split(line, delimiter, quoted=quoted) for line in lines]
     given = tuple(roles) if roles else None
     names = _header(table)
     header = names is not None
     if given is None:
         given = _roles(request, sample, table[header:], names)
     rows = [row for row in table[header:] if len(row) == len(given)]
+    names_first = any(
+        not NUMBER.fullmatch(row[given.index(end)]) for row in rows[:1] for end in ("source", "target")
+    )
     return Layout(
         delimiter=delimiter,
         roles=given,
         prefixes=prefixes,
-        text_ids=request.text_ids or not _are_numbers(rows, given, ("source", "target")),
-        whole=_are_whole(rows, given),
+        text_ids=request.text_ids or names_first,
+        whole=_whole(rows, given),
         quoted=quoted,
         header=header,
         untidy=_is_untidy(sample.lines, delimiter, prefixes),
@@ -114,18 +118,15 @@ def _roles(
     return roles
 
 
-def _are_numbers(rows: list[list[bytes]], roles: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    places = [roles.index(role) for role in wanted]
-    return all(NUMBER.fullmatch(row[place]) for row in rows for place in places)
-
-
-def _are_whole(rows: list[list[bytes]], roles: tuple[str, ...]) -> bool:
-    places = [place for place, role in enumerate(roles) if role in {"weight", "time"}]
-    return all(WHOLE.fullmatch(row[place]) for row in rows for place in places)
+def _whole(rows: list[list[bytes]], roles: tuple[str, ...]) -> frozenset[str]:
+    places = {role: place for place, role in enumerate(roles) if role in {"weight", "time"}}
+    return frozenset(
+        role for role, place in places.items() if all(WHOLE.fullmatch(row[place]) for row in rows)
+    )
 
 
 def _is_untidy(lines: list[bytes], delimiter: str, prefixes: Prefixes) -> bool:
-    if any(prefixes and line.lstrip(b" \t").startswith(prefixes) for line in lines):
+    if any(is_comment(line, prefixes) for line in lines):
         return True
     untidy = re.compile(rb"^[ \t]|[ \t]{2}|[ \t]$|\t" if delimiter == " " else rb"^[ \t]+$")
     return any(untidy.search(line) for line in lines)

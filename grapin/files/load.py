@@ -80,13 +80,16 @@ def load_edges(
 
 def _existing(path: str | os.PathLike[str]) -> Path:
     file = Path(path)
-    if file.is_dir():
-        raise InvalidFile(f"{file} must be a file, not a directory")
-    if not file.exists():
-        raise InvalidFile(f"{file} must exist, but there is no such file")
-    if not os.access(file, os.R_OK):
-        raise InvalidFile(f"{file} must be readable, but permission is denied")
-    if file.stat().st_size == 0:
+    try:
+        with file.open("rb") as opened:
+            begin = opened.read(1)
+    except FileNotFoundError:
+        raise InvalidFile(f"{file} must exist, but there is no such file") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{file} must be a file, not a directory") from None
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{file} must be readable, but: {error}") from None
+    if not begin:
         raise InvalidFile(f"{file} must hold a graph, but is empty")
     return file
 

@@ -3,8 +3,8 @@
 A symmetric matrix is an undirected graph.
 """
 
-from contextlib import suppress
-from typing import Any
+import re
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,9 @@ def _matrix(request: Request) -> Any:
     return matrix
 
 
-def _refuse(request: Request, reason: str) -> None:
+def _refuse(request: Request, reason: str) -> NoReturn:
     """Word SciPy's `Line 3: Invalid integer value` as every other refusal."""
-    place, _, problem = reason.partition(": ")
-    with suppress(ValueError):
-        number = int(place.lower().removeprefix("line "))
-        request.refuse(f"line {number}", problem)
+    placed = re.fullmatch(r"Line (\d+): (.*)", reason, re.DOTALL)
+    if placed is not None:
+        request.refuse(f"line {placed[1]}", f"{placed[2]}")
     raise InvalidFile(f"{request.path} must be a readable matrix, but: {reason}")

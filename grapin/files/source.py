@@ -81,6 +81,12 @@ class Source(io.RawIOBase):
         """Let the next `read` begin with `data`."""
         self._returned = data + self._returned
 
+    def peek(self) -> bytes:
+        """Return the next byte, or nothing at the end, without moving on."""
+        byte = self.read(1)
+        self.put_back(byte)
+        return byte
+
     def read(self, size: int = -1) -> bytes:
         """Return exactly `size` bytes, fewer only at the end of the file; all that is left without a size."""
         parts: list[bytes] = []
@@ -150,7 +156,7 @@ class _ZstdReader:
             if not step:
                 break
             self._feed(step)
-        if not self._ready and self._inside:
+        if not self._size and self._inside:
             raise EOFError
         data = b"".join(self._ready)
         part, rest = data[:size], data[size:]

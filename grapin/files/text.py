@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from grapin.files.rows import Request
 from grapin.files.source import Source
 
-_SAMPLE = 2**16
-"""Bytes of rows from which the layout is told; also the longest line that is still taken for a row."""
+LONGEST_ROW = 2**16
+"""The longest line that is taken for a row; also how many bytes of rows the layout is told from."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Prefixes = tuple[bytes, ...]
@@ -31,16 +31,18 @@ def survey(request: Request, prefixes: Prefixes) -> Survey:
     """Look at the comments and first rows of a file; refuse what is no text."""
     with request.open() as source:
         preamble = _skip_preamble(source, prefixes)
-        sample = source.read(_SAMPLE)
+        sample = source.read(LONGEST_ROW)
     first = preamble.count(b"\n") + 1
     if b"\0" in sample:
         request.refuse(f"line {first}", "the file must hold text, but holds binary data")
-    if len(sample) == _SAMPLE:
+    if len(sample) == LONGEST_ROW:
         sample, newline, _ = sample.rpartition(b"\n")
         if not newline:
-            request.refuse(f"line {first}", f"a row must be shorter than {_SAMPLE} bytes")
+            request.refuse(f"line {first}", f"a row must be shorter than {LONGEST_ROW} bytes")
     comments = [line.strip() for line in preamble.decode(errors="replace").splitlines()]
-    lines = [line.strip(b"\r") for line in sample.split(b"\n")]
+    lines = [line.removesuffix(b"\r") for line in sample.split(b"\n")]
+    if any(b"\r" in line for line in lines):
+        request.refuse(f"line {first}", "lines must end with a line feed, not with a carriage return alone")
     return Survey([line for line in comments if line], [line for line in lines if line.strip()], first)
 
 
@@ -49,7 +51,7 @@ def open_rows(request: Request, prefixes: Prefixes, *, header: bool) -> Source:
     source = request.open()
     _skip_preamble(source, prefixes)
     if header:
-        _, _, rest = source.read(_SAMPLE).partition(b"\n")
+        _, _, rest = source.read(LONGEST_ROW).partition(b"\n")
         source.put_back(rest)
     return source
 
@@ -61,7 +63,7 @@ def numbered_rows(request: Request, prefixes: Prefixes, *, header: bool) -> Iter
         for number, line in enumerate(lines, 1):
             row = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
             row = row.rstrip(b"\r\n")
-            if not row.strip() or (prefixes and row.lstrip(b" \t").startswith(prefixes)):
+            if not row.strip() or is_comment(row, prefixes):
                 continue
             if skip:
                 skip = False
@@ -77,6 +79,11 @@ def line_of(request: Request, prefixes: Prefixes, row: int, *, header: bool) -> 
     return "the last line"
 
 
+def is_comment(line: bytes, prefixes: Prefixes) -> bool:
+    """Tell whether a line is a comment."""
+    return bool(prefixes) and line.lstrip(b" \t").startswith(prefixes)
+
+
 def comment_pattern(prefixes: Prefixes) -> bytes:
     """Return a regular expression for one comment or empty line without its line end."""
     starts = b"|".join(re.escape(prefix) for prefix in prefixes)
@@ -89,7 +96,7 @@ def _skip_preamble(source: Source, prefixes: Prefixes) -> bytes:
     complete, last = re.compile(rb"(?:" + line + rb"\n)*"), re.compile(line + rb"\Z")
     skipped: list[bytes] = []
     block = source.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
-    while more := source.read(_SAMPLE):
+    while more := source.read(LONGEST_ROW):
         block += more
         end = complete.match(block).end()  # type: ignore[union-attr]  # the pattern matches the empty string
         skipped.append(block[:end])

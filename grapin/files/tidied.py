@@ -3,7 +3,6 @@
 import re
 
 from grapin.files.layout import BLANKS, Layout
-from grapin.files.rows import Request
 from grapin.files.source import Source
 from grapin.files.text import comment_pattern
 
@@ -11,8 +10,7 @@ from grapin.files.text import comment_pattern
 class Tidied:
     """A source that hands out whole lines, cleaned block by block with no loop over lines."""
 
-    def __init__(self, request: Request, source: Source, layout: Layout) -> None:
-        self._request = request
+    def __init__(self, source: Source, layout: Layout) -> None:
         self._source = source
         self._layout = layout
         self._comments = re.compile(rb"(?m)^" + comment_pattern(layout.prefixes) + rb"(?:\n|\Z)")
@@ -34,8 +32,6 @@ class Tidied:
             block, newline, self._carried = (self._carried + fresh).rpartition(b"\n")
             if not newline:
                 block, self._carried = self._carried, b""
-                if len(block) == size:
-                    self._request.refuse("a line", f"every line must be shorter than {size} bytes")
             tidy = self._tidy(block + newline)
             if tidy or not fresh:
                 return tidy
