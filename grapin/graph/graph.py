@@ -238,7 +238,9 @@ class Graph:
         """Return the lists as they are, read-only and without a copy; valid until the next batch."""
         out = self._out.view(self.bound)
         in_ = out if self._in is self._out else None if self._in is None else self._in.view(self.bound)
-        return Snapshot(self.version, self.bound, self.edges, self._vertices.view(), out, in_)
+        alive = self._vertices.alive.view()
+        alive.flags.writeable = False
+        return Snapshot(self.version, self.bound, self.edges, alive, out, in_)
 
     def edge_arrays(self) -> tuple[VertexArray, VertexArray, WeightArray | None]:
         """Return copies of all arcs as columns, sorted by source."""
