@@ -78,7 +78,7 @@ def _kept(rows: Rows, vertices: int) -> Numbering:
     source, target = (_filled(column, rows.first) for column in (rows.source, rows.target))
     vertices = max(vertices, *(int(ends.max(initial=-1)) + 1 for ends in (source, target)))
     names = np.arange(rows.first, rows.first + vertices, dtype=np.int64)
-    return Numbering(source, target, vertices, Labels(names) if rows.first else None)
+    return Numbering(source, target, vertices, Labels(names) if rows.first and vertices else None)
 
 
 def _filled(column: pa.ChunkedArray, first: int) -> VertexArray:

@@ -34,8 +34,9 @@ class Layout:
     """True when comments stand between rows or columns are parted by several blanks."""
 
     def split(self, line: bytes) -> list[bytes]:
-        """Split one row, slowly and exactly."""
-        return split(line, self.delimiter, quoted=self.quoted)
+        """Split one row, slowly and exactly; between numbers, tabs and blanks are alike."""
+        loose = self.delimiter == "\t" and not self.text_ids
+        return split(line, " " if loose else self.delimiter, quoted=self.quoted)
 
 
 def split(line: bytes, delimiter: str, *, quoted: bool) -> list[bytes]:
@@ -60,7 +61,7 @@ def tell_layout(
     lines = [line for line in sample.lines if not is_comment(line, prefixes)]
     table = [split(line, delimiter, quoted=quoted) for line in lines]
     given = tuple(roles) if roles else None
-    names = _header(table)
+    names = _header(table, names_below=request.text_ids)
     header = names is not None
     if given is None:
         given = _roles(request, sample, table[header:], names)
@@ -81,16 +82,24 @@ def tell_layout(
 
 
 def _delimiter(line: bytes, *, comma: bool) -> str:
-    candidates = ",;\t" if comma else "\t"
-    return next((candidate for candidate in candidates if candidate.encode() in line.strip()), " ")
+    """Tell what parts the columns of the first row; names may hold blanks if tabs part them."""
+    for candidate in ",;" if comma else "":
+        if candidate.encode() in line:
+            return candidate
+    words = line.split()
+    tabs = b"\t" in line and (line.split(b"\t") == words or not all(map(NUMBER.fullmatch, words)))
+    return "\t" if tabs else " "
 
 
-def _header(table: list[list[bytes]]) -> list[str] | None:
-    """Return the names in the first row if it is a header: words only, known ones or with numbers below."""
+def _header(table: list[list[bytes]], *, names_below: bool) -> list[str] | None:
+    """Return the names in the first row if it is a header: words only, known ones or with numbers below.
+
+    Where ids are names, numbers may be names too and tell nothing.
+    """
     words = [field.decode(errors="replace") for field in table[0]]
     if any(NUMBER.fullmatch(field) for field in table[0]):
         return None
-    numbers_below = len(table) > 1 and any(NUMBER.fullmatch(field) for field in table[1])
+    numbers_below = not names_below and len(table) > 1 and any(NUMBER.fullmatch(field) for field in table[1])
     return words if numbers_below or roles_of_names(words) else None
 
 

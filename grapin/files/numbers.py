@@ -36,7 +36,7 @@ def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightAr
     if weights == "shift" and len(values):
         least = values.min()
         values = values.astype(np.float64) - least if _is_wide(values) else values - least
-        notes.append(f"Weights were shifted by {-least}.")
+        notes.append(f"Weights were shifted: {least} became 0.")
     return _narrow(request, rows, values, notes), notes
 
 

@@ -95,7 +95,8 @@ def _skip_preamble(source: Source, prefixes: Prefixes) -> bytes:
     line = comment_pattern(prefixes)
     complete, last = re.compile(rb"(?:" + line + rb"\n)*"), re.compile(line + rb"\Z")
     skipped: list[bytes] = []
-    block = source.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
+    source.put_back(source.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
+    block = b""
     while more := source.read(LONGEST_ROW):
         block += more
         end = complete.match(block).end()  # type: ignore[union-attr]  # the pattern matches the empty string
