@@ -25,9 +25,17 @@ class MissingDependency(GrapinError, ImportError):
     """An optional library is needed for this use; the message says what to install."""
 
 
+class DeviceUnavailable(GrapinError, RuntimeError):
+    """A device cannot be used on this machine; the message says why and what to do."""
+
+
 class CorruptGraph(GrapinError, AssertionError):
     """`Graph.check` found a broken invariant: a defect of ours, never the user's fault."""
 
 
 class WrongAnswer(GrapinError, AssertionError):
     """A verifier found a value that the reference contradicts; it names vertex, value and expectation."""
+
+
+class ValueOverflow(GrapinError, OverflowError):
+    """A value no longer fits into the 32 bits a key has; it is reported, never wrapped around."""

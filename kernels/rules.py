@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.kernels.words import NO_KEY, WORST_KEY
+from grapin.programs.program import UNREACHED as UNREACHED_VALUE
 from grapin.programs.program import Monotone
 
 TOO_LARGE = 0x1FFFFFFFF
@@ -30,69 +31,94 @@ class Coding:
     real: bool
     """Values are 32-bit floats, not whole numbers."""
     larger: bool
-    """Larger values are better."""
-    unreached: float
+    """Larger values are better; then nothing is 0, and a value of 0 is nothing."""
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.uint32]:
-        """Code an array of values; infinity is the widest there is."""
+        """Code an array of starting values; the largest whole number and infinity are the widest there is."""
         if self.real:
             raw = values.astype(np.float32).view(np.uint32)
         else:
-            raw = np.minimum(values, float(WORST_KEY)).astype(np.uint32)
-        return (WORST_KEY - raw) if self.larger else raw
+            raw = np.minimum(values, int(WORST_KEY)).astype(np.uint32)
+        return WORST_KEY - raw if self.larger else raw
 
     def decode(self, keys: NDArray[np.uint32]) -> NDArray[Any]:
-        """Turn keys back into values: int64 or float32, with the program's mark where nothing reaches."""
-        raw = (WORST_KEY - keys) if self.larger else keys
+        """Turn keys back into values, int64 or float32; nothing is `UNREACHED`, infinity or 0."""
+        raw = WORST_KEY - keys if self.larger else keys
         values: NDArray[Any] = raw.view(np.float32).copy() if self.real else raw.astype(np.int64)
-        values[keys == NO_KEY] = self.unreached
+        if self.larger:
+            values[keys == NO_KEY] = 0
+            if not self.real:
+                values[keys == 0] = UNREACHED_VALUE
+        else:
+            values[keys == NO_KEY] = np.inf if self.real else UNREACHED_VALUE
         return values
 
 
 def coding(program: Monotone, weight_dtype: np.dtype[Any] | None) -> Coding:
     """Choose the code for a program's values on a graph with these weights."""
     real = program.values == "float" or (program.values == "weight" and weight_dtype == np.float32)
-    return Coding(real=real, larger=program.better == "larger", unreached=program.unreached)
+    return Coding(real=real, larger=program.better == "larger")
 
 
 def make_offer(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) -> Any:
     """Build `offer(key, weight) -> int64` for a device whose compiler is `compile_`."""
     edge = compile_(type(program).edge)
-    worst, too_large = np.int64(WORST_KEY), np.int64(TOO_LARGE)
-    larger = code.larger
+    encode = _make_encode(code, compile_)
+    worst, larger = np.int64(WORST_KEY), code.larger
 
-    if not code.real:
+    if code.real:
 
         def offer(key: Any, weight: Any) -> Any:
-            value = worst - np.int64(key) if larger else np.int64(key)
-            result = np.int64(edge(value, np.int64(weight)))
-            if result < 0 or result > worst:
-                return too_large
-            return worst - result if larger else result
+            raw = worst - np.int64(key) if larger else np.int64(key)
+            return encode(edge(np.uint32(raw).view(np.float32), np.float32(weight)))
 
     else:
 
         def offer(key: Any, weight: Any) -> Any:
             raw = worst - np.int64(key) if larger else np.int64(key)
-            value = np.uint32(raw).view(np.float32)
-            result = np.float32(edge(value, np.float32(weight)))
-            if not result >= 0 or result == np.inf:
-                return too_large
-            code_ = np.int64(result.view(np.uint32))
-            return worst - code_ if larger else code_
+            return encode(edge(raw, np.int64(weight)))
 
     return compile_(offer)
 
 
-def make_start(program: Monotone, compile_: Callable[[Any], Any]) -> Any:
+def _make_encode(code: Coding, compile_: Callable[[Any], Any]) -> Any:
+    worst, none, too_large = np.int64(WORST_KEY), np.int64(NO_KEY), np.int64(TOO_LARGE)
+    larger = code.larger
+
+    if code.real:
+
+        def encode(value: Any) -> Any:
+            number = np.float32(value)
+            if not number >= 0 or (number == np.inf and not larger):
+                return too_large
+            if larger and number == 0:
+                return none
+            raw = np.int64(number.view(np.uint32))
+            return worst - raw if larger else raw
+
+    else:
+
+        def encode(value: Any) -> Any:
+            raw = np.int64(value)
+            if raw < 0 or raw > worst:
+                return too_large
+            if larger and raw == 0:
+                return none
+            return worst - raw if larger else raw
+
+    return compile_(encode)
+
+
+def make_start(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) -> Any:
     """Build `start_key(vertex, roots, root_keys) -> int64`: the key a vertex has on its own, or NO_KEY."""
     none = np.int64(NO_KEY)
     own = type(program).start
     if own is not None:
         rule = compile_(own)
+        encode = _make_encode(code, compile_)
 
-        def start_key(vertex: Any, roots: Any, root_keys: Any) -> Any:  # noqa: ARG001
-            return np.int64(rule(np.int64(vertex)))
+        def start_key(vertex: Any, roots: Any, root_keys: Any) -> Any:  # noqa: ARG001  (one signature)
+            return encode(rule(np.int64(vertex)))
 
     else:
 

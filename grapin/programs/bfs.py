@@ -6,7 +6,7 @@ from grapin.programs.program import Monotone
 
 
 class BFS(Monotone):
-    """Depth of each vertex below the sources; unreached is -1."""
+    """Depth of each vertex below the sources; `UNREACHED` where there is no path."""
 
     name = "bfs"
     weighted = False

@@ -22,6 +22,10 @@ from grapin.errors import InvalidArgument
 from grapin.validation import check_integer
 
 
+UNREACHED = 2**63 - 1
+"""The value of a vertex that nothing reaches when smaller is better; infinity where values are floats."""
+
+
 class Program:
     """What every program has: a name to find it by."""
 
@@ -37,10 +41,9 @@ class Monotone(Program):
     values: ClassVar[Literal["int", "float", "weight"]] = "int"
     """What a value is: a whole number below 2**32 - 1, a 32-bit float of at least 0, or what the weights are."""
     better: ClassVar[Literal["smaller", "larger"]] = "smaller"
+    """With "larger", 0 is the value of what is not reached."""
     source_value: ClassVar[float] = 0
-    """The value a source starts with."""
-    unreached: ClassVar[float] = -1
-    """What is shown as the value of a vertex that no source reaches."""
+    """The value a source starts with; infinity stands for better than any edge."""
     weighted: ClassVar[bool] = True
     """False when `edge` does not look at the weight: then weights are never read."""
     both_ways: ClassVar[bool] = False
@@ -72,7 +75,7 @@ class Monotone(Program):
 
 
 class Accumulative(Program):
-    """A value is `base` plus `damping` times what flows in along edges, in equal shares per out-edge."""
+    """A value is 1 plus `damping` times what flows in along edges, in equal shares per out-edge."""
 
     damping: float
     tolerance: float

@@ -6,7 +6,7 @@ from grapin.programs.program import Monotone
 
 
 class SSSP(Monotone):
-    """Distance of each vertex from the sources, in the weights' own type; unreached is -1.
+    """Distance of each vertex from the sources, in the weights' own type.
 
     With float weights a distance is the sum in 32-bit floats along the path, rounded at each step.
     """

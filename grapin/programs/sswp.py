@@ -12,7 +12,6 @@ class SSWP(Monotone):
     values = "weight"
     better = "larger"
     source_value = float("inf")
-    unreached = 0
 
     @staticmethod
     def edge(value: Any, weight: Any) -> Any:

@@ -1,41 +1,66 @@
 """What reading a neighbour list amounts to: counted always, written to the trace when one is asked for.
 
-The tally holds, by index: edges, lists, then requests of 32, 64, 96 and 128 bytes that a GPU warp reading the list
-128 aligned bytes at a time would send over the link, iterations, offers outside 32 bits, and pages of 4 KiB.
+The tally counts edges, lists, requests of 32, 64, 96 and 128 bytes that a GPU warp reading the list 128 aligned bytes
+at a time would send over the link, iterations, offers that do not fit into 32 bits, and pages of 4 KiB.
 """
 
 from typing import Any
 
+import numpy as np
+
 from grapin.compiled import compiled
+from grapin.kernels.cpu.heap import grown
 
 EDGES, LISTS, REQUESTS, ITERATIONS, OVERFLOWS, PAGES, TALLY_SIZE = 0, 1, 2, 6, 7, 8, 9
-TRACE_FIELDS = 4
-"""Numbers a trace entry takes: iteration, twice the vertex plus one for in-lists, start, length."""
+"""Places in a tally; `REQUESTS` is the first of four."""
+TRACE_FIELDS = 5
+"""Numbers a trace entry takes: iteration, twice the vertex plus one for in-lists, start, length, arrays read."""
 
 
 @compiled
 def count_list(tally: Any, start: int, length: int, arrays: int) -> None:
     """Count one list of `length` elements read from `arrays` parallel 4-byte arrays (ids, weights)."""
-    tally[0] += length
+    tally[EDGES] += length
     if length == 0:
         return
-    tally[1] += 1
-    first = start >> 3  # 32-byte sectors hold 8 elements
+    tally[LISTS] += 1
+    first = start >> 3  # a sector of 32 bytes holds 8 elements, a page of 4 KiB 1024
     last = (start + length - 1) >> 3
-    tally[8] += arrays * (((start + length - 1) >> 10) - (start >> 10) + 1)
+    tally[PAGES] += arrays * (((start + length - 1) >> 10) - (start >> 10) + 1)
     if first >> 2 == last >> 2:
-        tally[2 + last - first] += arrays
+        tally[REQUESTS + last - first] += arrays
         return
-    tally[2 + 3 - (first & 3)] += arrays
-    tally[2 + 3] += arrays * ((last >> 2) - (first >> 2) - 1)
-    tally[2 + (last & 3)] += arrays
+    tally[REQUESTS + 3 - (first & 3)] += arrays
+    tally[REQUESTS + 3] += arrays * ((last >> 2) - (first >> 2) - 1)
+    tally[REQUESTS + (last & 3)] += arrays
 
 
 @compiled
-def write_trace(trace: Any, used: int, iteration: int, place: int, start: int, length: int) -> int:
+def write_trace(
+    trace: Any, used: int, iteration: int, place: int, start: int, length: int, arrays: int
+) -> int:
     """Append one entry; the caller has made room. Return how much of the trace is used."""
     trace[used] = iteration
     trace[used + 1] = place
     trace[used + 2] = start
     trace[used + 3] = length
-    return used + 4
+    trace[used + 4] = arrays
+    return used + TRACE_FIELDS
+
+
+@compiled
+def note_read(
+    tally: Any, trace: Any, used: int, tracing: bool, place: Any, start: int, length: int, arrays: int
+) -> tuple[Any, int]:
+    """Count a list that was read and, when tracing, write it down. Return the trace and how much is used."""
+    count_list(tally, start, length, arrays)
+    if tracing:
+        if used + TRACE_FIELDS > trace.size:
+            trace = grown(trace, used + TRACE_FIELDS)
+        used = write_trace(trace, used, tally[ITERATIONS], place, start, length, arrays)
+    return trace, used
+
+
+def new_tally() -> Any:
+    """Return a tally with nothing counted."""
+    return np.zeros(TALLY_SIZE, np.int64)

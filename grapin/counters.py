@@ -1,0 +1,85 @@
+"""`Counters`: what reading neighbour lists amounts to on the link, counted while a run reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REQUEST_SIZES = (32, 64, 96, 128)
+"""Bytes a GPU warp may ask for in one request to host memory: one to four sectors of a 128-byte line."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How many edges and lists were read, and the requests those reads are when a GPU warp makes them.
+
+    A warp reads a list 128 aligned bytes at a time; a list that starts or ends inside such a line asks for the
+    32-byte sectors it needs. Weights, where they are read, are a second array and ask a second time.
+    """
+
+    edges: int = 0
+    lists: int = 0
+    requests_32: int = 0
+    requests_64: int = 0
+    requests_96: int = 0
+    requests_128: int = 0
+    pages: int = 0
+    """4-KiB pages touched, counted once for each list that touches them."""
+
+    @property
+    def requests(self) -> Mapping[int, int]:
+        """How many requests of each size."""
+        return {size: getattr(self, f"requests_{size}") for size in REQUEST_SIZES}
+
+    @property
+    def bytes(self) -> int:
+        """What those requests ask for in all."""
+        return sum(size * count for size, count in self.requests.items())
+
+    @property
+    def sectors(self) -> int:
+        """How many 32-byte sectors that is."""
+        return self.bytes // 32
+
+    def __add__(self, other: "Counters") -> "Counters":
+        return Counters(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+def count_reads(starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True) -> Counters:
+    """Count lists given by start and length in elements of 4 bytes, each read from `arrays` parallel arrays.
+
+    `aligned=False` is a warp that starts at the list's first element rather than at the line it lies in, so that every
+    32 elements may straddle two lines: the access pattern that alignment saves.
+    """
+    lengths = np.asarray(lengths, np.int64)
+    starts = np.asarray(starts, np.int64)[lengths > 0]
+    lengths = lengths[lengths > 0]
+    sizes = np.zeros(4, np.int64)
+    chunk = None if aligned else 32
+    for first, last in _lines(starts, lengths, chunk):
+        sizes += _requests(first, last)
+    pages = int((((starts + lengths - 1) >> 10) - (starts >> 10) + 1).sum())
+    return Counters(int(lengths.sum()), len(lengths), *(sizes * arrays).tolist(), pages=pages * arrays)
+
+
+def _lines(starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk: int | None) -> Any:
+    """Yield first and last 32-byte sector of each stretch that a warp reads as one."""
+    ends = starts + lengths - 1
+    if chunk is None:
+        yield starts >> 3, ends >> 3
+        return
+    while len(starts):
+        yield starts >> 3, np.minimum(ends, starts + chunk - 1) >> 3
+        more = starts + chunk <= ends
+        starts, ends = starts[more] + chunk, ends[more]
+
+
+def _requests(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
+    one = first >> 2 == last >> 2
+    sizes = np.bincount(last[one] - first[one], minlength=4)
+    first, last = first[~one], last[~one]
+    sizes += np.bincount(3 - (first & 3), minlength=4) + np.bincount(last & 3, minlength=4)
+    sizes[3] += int(((last >> 2) - (first >> 2) - 1).sum())
+    return sizes

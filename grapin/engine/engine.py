@@ -1,0 +1,169 @@
+"""`Engine`: a graph, the programs kept fresh on it, and the device and system that do it."""
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.batch import Batch
+from grapin.engine.answer import Answer
+from grapin.engine.devices import open_device
+from grapin.engine.report import QueryReport, Report
+from grapin.errors import GrapinError, InvalidArgument
+from grapin.graph import Graph
+from grapin.graph.applied import Applied
+from grapin.programs.checking import check_program
+from grapin.programs.program import Program
+from grapin.systems import System, find_system
+from grapin.trace import Trace, TraceWriter
+from grapin.validation import check_integer
+from grapin.work import Query, Work
+
+
+class Engine:
+    """Keeps the values of one or several programs up to date while batches change one graph.
+
+    >>> graph = Graph.from_edges([0, 1], [1, 2])
+    >>> engine = Engine(graph, grapin.BFS(source=0))
+    >>> report = engine.apply(Batch(insert=[(0, 2)]))
+    >>> engine.values.tolist()
+    [0, 1, 1]
+
+    `apply` changes the graph; a graph must not be changed behind the engine's back, which is noticed and refused.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        programs: Program | Sequence[Program],
+        *,
+        device: str = "auto",
+        system: str | System = "bounded",
+        threads: int | None = None,
+        trace: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.system = find_system(system)
+        self._device = open_device(device)
+        self.threads = _threads(threads)
+        listed = [programs] if isinstance(programs, Program) else list(programs)
+        if not listed:
+            raise InvalidArgument("programs=[] must hold at least one program")
+        for program in listed:
+            check_program(program, graph)
+        self._queries = [self._prepare(program) for program in listed]
+        self.answers = tuple(
+            Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
+        )
+        """One answer a program, in the order in which they were given."""
+        self._writer = TraceWriter(self) if trace else None
+        self._failure: GrapinError | None = None
+        self.started: Report = self._start()
+        """What computing the first values took."""
+
+    @property
+    def device(self) -> str:
+        """The name of the device that executes."""
+        return self._device.name
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The value of each vertex, when there is one program; otherwise see `answers`."""
+        return self._only().values
+
+    @property
+    def parents(self) -> NDArray[np.int32]:
+        """The vertex each value came from, when there is one program; otherwise see `answers`."""
+        return self._only().parents
+
+    def path(self, vertex: int) -> list[int]:
+        """Return the vertices along which the value of a vertex came, when there is one program."""
+        return self._only().path(vertex)
+
+    @property
+    def trace(self) -> Trace:
+        """What was read so far; the engine must have been made with `trace=True`."""
+        if self._writer is None:
+            raise InvalidArgument("trace=False must be True when the engine is made for a trace to be kept")
+        return self._writer.trace()
+
+    def apply(self, batch: Batch) -> Report:
+        """Change the graph by a batch and bring every answer up to date; a bad batch changes nothing."""
+        if self._failure is not None:
+            raise self._failure
+        if self.graph.version != self._version:
+            raise InvalidArgument(
+                f"graph.version={self.graph.version} must be {self._version}: the graph was changed behind the engine"
+            )
+        begin = time.perf_counter()
+        applied = self.graph.apply(batch)
+        self._version = applied.version
+        update_seconds = time.perf_counter() - begin
+        return self._report(applied, update_seconds, self._run(applied))
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of the graph and of vertex state, by part."""
+        parts = {f"graph.{name}": size for name, size in self.graph.memory().items()}
+        for place, answer in enumerate(self.answers):
+            parts |= {f"answers[{place}].{name}": size for name, size in answer.memory().items()}
+        return parts
+
+    def _prepare(self, program: Program) -> Query:
+        graph = self.graph
+        return self._device.query(
+            program,
+            self.system,
+            weight_dtype=graph.weight_dtype,
+            directed=graph.directed,
+            threads=self.threads,
+        )
+
+    def _start(self) -> Report:
+        self._version = self.graph.version
+        return self._report(None, 0.0, self._run(None))
+
+    def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
+        """Bring every answer up to date, from nothing where there is no batch."""
+        snapshot = self.graph.snapshot()
+        reports = []
+        for answer, query in zip(self.answers, self._queries, strict=True):
+            begin = time.perf_counter()
+            tracing = self._writer is not None
+            try:
+                work: Work = (
+                    query.start(snapshot, tracing=tracing)
+                    if applied is None
+                    else query.repair(snapshot, applied, tracing=tracing)
+                )
+            except GrapinError as error:
+                self._failure = error
+                raise
+            reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
+        if self._writer is not None:
+            self._writer.write([report.work for report in reports], snapshot)
+        return tuple(reports)
+
+    def _report(
+        self, applied: Applied | None, update_seconds: float, queries: tuple[QueryReport, ...]
+    ) -> Report:
+        return Report(
+            version=self._version,
+            inserted=0 if applied is None else len(applied.inserted),
+            deleted=0 if applied is None else len(applied.deleted),
+            reweighted=0 if applied is None else len(applied.reweighted),
+            ignored=0 if applied is None else applied.ignored,
+            update_seconds=update_seconds,
+            queries=queries,
+        )
+
+    def _only(self) -> Answer:
+        if len(self.answers) > 1:
+            raise InvalidArgument(f"engine has {len(self.answers)} programs: use engine.answers[i]")
+        return self.answers[0]
+
+
+def _threads(given: int | None) -> int:
+    return (os.cpu_count() or 1) if given is None else check_integer("threads", given, least=1, most=1024)

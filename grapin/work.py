@@ -1,0 +1,69 @@
+"""`Work`: what a device did for one program, at the start or for one batch; and what a device is asked to be."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.counters import Counters
+from grapin.graph.applied import Applied
+from grapin.graph.snapshot import Snapshot
+from grapin.programs.program import Program
+from grapin.systems import System
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What it took to bring one program's values up to date."""
+
+    iterations: int = 0
+    """Rounds: reads within one round do not wait for each other."""
+    changed: int = 0
+    """Vertices whose value is another now."""
+    invalidated: int = 0
+    """Vertices whose value had to be thrown away on the way."""
+    affected_edges: int = 0
+    """The edges that any repair has to read: out-edges of what changed, in-edges of what got worse."""
+    dense: bool = False
+    """Whether all was computed from scratch."""
+    counters: Counters = field(default_factory=Counters)
+    reads: NDArray[np.int64] | None = None
+    """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
+    and how many arrays were read (neighbours, weights)."""
+
+
+class Query(Protocol):
+    """One program on one device, between batches."""
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
+        """Compute the values from nothing."""
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
+        """Bring the values up to date with what a batch changed."""
+
+    def values(self) -> NDArray[Any]:
+        """Return the value of each vertex, as a new array."""
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return the vertex each value came from, -1 for none, as a new array."""
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of vertex state by part."""
+
+
+class Device(Protocol):
+    """What executes programs: a module with these names, found by `grapin.engine.devices`."""
+
+    name: str
+
+    def unavailable(self) -> str | None:
+        """Say in one sentence why it cannot be used here and what to do about it; None when it can."""
+
+    def query(
+        self, program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int
+    ) -> Query:
+        """Prepare one program for graphs of this kind."""

@@ -1,0 +1,239 @@
+"""Correction: decide whose value a batch took away, in the order of keys, and find what they are offered instead.
+
+Vertices whose support is gone are decided in ascending order of their old keys. A vertex stays if an in-neighbour with
+a strictly smaller key, which is decided already, offers the same key; or one with an equal key whose own support stands.
+Otherwise it is lost, and the question passes on to the vertices it supported. Nothing is lost that could have stayed
+(but for ties too deep to follow), and every list of a lost vertex is read once.
+
+A lost vertex got worse, so its old out-neighbours gain nothing from its new value unless they are lost too. `correct` sees
+every edge between two lost vertices, and marks its source; the others need not be read a second time. It keeps the
+best offer it saw, so that `pull` has to read again only where that offer is gone and others may remain.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from grapin.compiled import compiled
+from grapin.kernels.cpu.heap import grown, heap_pop, heap_push
+from grapin.kernels.cpu.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
+from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer, start_key, weight_at
+from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
+
+WALK_LIMIT = 1 << 14
+"""How far up equal keys to look for solid ground; a longer walk costs more than reading the lists again."""
+
+
+@compiled
+def grounded(words: Any, journal: Journal, vertex: Any, key: Any) -> bool:
+    """Tell whether the support of a vertex surely holds: walk up equal keys to a smaller key or a root.
+
+    Only undecided vertices can be lost, so a chain without one stands for the rest of the batch: it is marked, and
+    the next walk ends where it meets the mark.
+    """
+    place = vertex
+    for _ in range(WALK_LIMIT):
+        current = words[place]
+        parent = np.uint32(current & LOW)
+        if np.uint32(current >> SHIFT) < key or parent == NO_PARENT or journal.marks[place] & GROUND:
+            while vertex != place:
+                log_once(journal, vertex, key)
+                journal.marks[vertex] |= GROUND
+                vertex = np.int32(words[vertex] & LOW)
+            return True
+        if parent == PENDING:
+            return False
+        place = np.int32(parent)
+    return False
+
+
+@compiled
+def orphan(words: Any, journal: Journal, heap: Any, size: int, vertex: Any) -> int:
+    """Take away a vertex's support and queue the decision. Return the queue's new size."""
+    current = words[vertex]
+    log_once(journal, vertex, np.uint32(current >> SHIFT))
+    words[vertex] = (current & ~LOW) | np.uint64(PENDING)
+    return heap_push(heap, size, (current & ~LOW) | np.uint64(vertex))
+
+
+@compiled
+def orphan_removed(words: Any, journal: Journal, heap: Any, size: int, sources: Any, targets: Any) -> int:
+    """Orphan every target whose parent is the source of its removed edge."""
+    for i in range(sources.size):
+        if np.uint32(words[targets[i]] & LOW) == np.uint32(sources[i]):
+            size = orphan(words, journal, heap, size, targets[i])
+    return size
+
+
+def orphan_worsened(
+    words: Any, journal: Journal, heap: Any, size: int, sources: Any, targets: Any, weights: Any
+) -> int:
+    """Orphan every target whose parent's edge has a new weight that no longer supports it."""
+    for i in range(sources.size):
+        current = words[targets[i]]
+        if np.uint32(current & LOW) == np.uint32(sources[i]):
+            offered = offer(np.uint32(words[sources[i]] >> SHIFT), weight_at(weights, i))
+            if offered > np.int64(current >> SHIFT):
+                size = orphan(words, journal, heap, size, targets[i])
+    return size
+
+
+def correct(
+    words: Any,
+    journal: Journal,
+    losses: Losses,
+    pulls: Any,
+    pushes: Any,
+    roots: Any,
+    root_keys: Any,
+    heap: Any,
+    size: int,
+    ahead: Any,
+    budget: int,
+    tally: Any,
+    trace: Any,
+    tracing: bool,
+) -> Any:
+    """Decide every queued orphan, until none is left or more than `budget` edges were read.
+
+    Returns how many are left, the vertices that found something better than they had (`ahead`, with how many), and the
+    trace with how much of it is used.
+    """
+    marks = journal.marks
+    used = 0
+    improved = 0
+    suspects = np.empty(1024, np.int32)
+    last_key = np.int64(-1)
+    while size > 0 and tally[EDGES] <= budget:
+        item = heap[0]
+        size = heap_pop(heap, size)
+        vertex = np.int32(item & LOW)
+        key = np.uint32(item >> SHIFT)
+        if words[vertex] != word(key, PENDING):
+            continue
+        if np.int64(key) != last_key:
+            last_key = np.int64(key)
+            tally[ITERATIONS] += 1
+        best = start_key(vertex, roots, root_keys)
+        best_parent = NO_PARENT
+        sure, sure_parent = best, best_parent
+        supported = best == np.int64(key)
+        undecided = 0
+        seen = 0
+        for side in range(SIDES):
+            if supported:
+                break
+            starts, degrees, neighbours, weights = pulls[side]
+            start = starts[vertex]
+            degree = np.int64(degrees[vertex])
+            if seen + degree > suspects.size:
+                suspects = grown(suspects, seen + degree)
+            read = degree
+            for i in range(start, start + degree):
+                other = neighbours[i]
+                their_key = np.uint32(words[other] >> SHIFT)
+                if their_key == NO_KEY:
+                    if marks[other] & LOST:
+                        suspects[seen] = other
+                        seen += 1
+                    continue
+                offered = offer(their_key, weight_at(weights, i))
+                if offered <= np.int64(key) and (
+                    their_key < key or grounded(words, journal, other, key)
+                ):
+                    supported = True
+                    best = offered
+                    best_parent = np.uint32(other)
+                    read = i + 1 - start
+                    break
+                if their_key >= key:
+                    undecided += 1
+                elif offered < sure:
+                    sure = offered
+                    sure_parent = np.uint32(other)
+                if offered < best:
+                    best = offered
+                    best_parent = np.uint32(other)
+            place = 2 * np.int64(vertex) + 1 - side
+            trace, used = note_read(tally, trace, used, tracing, place, start, read, ARRAYS)
+        if supported:
+            words[vertex] = word(best, best_parent)
+            if best < np.int64(key):
+                if improved == ahead.size:
+                    ahead = grown(ahead, improved + 1)
+                ahead[improved] = vertex
+                improved += 1
+            continue
+        words[vertex] = UNREACHED
+        marks[vertex] |= LOST
+        loss = losses.count[0]
+        losses.vertices[loss] = vertex
+        losses.keys[loss] = np.uint32(min(best, np.int64(NO_KEY)))
+        losses.parents[loss] = best_parent
+        losses.sure_keys[loss] = np.uint32(min(sure, np.int64(NO_KEY)))
+        losses.sure_parents[loss] = sure_parent
+        losses.open_edges[vertex] = undecided
+        losses.count[0] = loss + 1
+        for i in range(seen):
+            marks[suspects[i]] |= PUSHES
+        for side in range(SIDES):
+            starts, degrees, neighbours, weights = pushes[side]
+            start = starts[vertex]
+            degree = np.int64(degrees[vertex])
+            if size + degree > heap.size:
+                heap = grown(heap, size + degree)
+            for i in range(start, start + degree):
+                other = neighbours[i]
+                if np.uint32(words[other] & LOW) == np.uint32(vertex):
+                    size = orphan(words, journal, heap, size, other)
+                elif words[other] == UNREACHED and marks[other] & LOST:
+                    marks[vertex] |= PUSHES
+                    losses.open_edges[other] -= 1
+            place = 2 * np.int64(vertex) + side
+            trace, used = note_read(tally, trace, used, tracing, place, start, degree, 1)
+    return size, ahead, improved, trace, used
+
+
+def pull(
+    words: Any,
+    losses: Losses,
+    pulls: Any,
+    roots: Any,
+    root_keys: Any,
+    tally: Any,
+    trace: Any,
+    used: int,
+    tracing: bool,
+) -> Any:
+    """Find the best offer from vertices that are not lost, for each lost vertex whose noted offer is gone.
+
+    When every in-neighbour that was undecided then is lost now, what the decided ones offered is all there is.
+    """
+    for loss in range(losses.count[0]):
+        parent = losses.parents[loss]
+        if parent == NO_PARENT or words[np.int32(parent)] != UNREACHED:
+            continue
+        vertex = losses.vertices[loss]
+        if losses.open_edges[vertex] == 0:
+            losses.keys[loss] = losses.sure_keys[loss]
+            losses.parents[loss] = losses.sure_parents[loss]
+            continue
+        best = start_key(vertex, roots, root_keys)
+        best_parent = NO_PARENT
+        for side in range(SIDES):
+            starts, degrees, neighbours, weights = pulls[side]
+            start = starts[vertex]
+            degree = np.int64(degrees[vertex])
+            for i in range(start, start + degree):
+                their_key = np.uint32(words[neighbours[i]] >> SHIFT)
+                if their_key != NO_KEY:
+                    offered = offer(their_key, weight_at(weights, i))
+                    if offered < best:
+                        best = offered
+                        best_parent = np.uint32(neighbours[i])
+            place = 2 * np.int64(vertex) + 1 - side
+            trace, used = note_read(tally, trace, used, tracing, place, start, degree, ARRAYS)
+        losses.keys[loss] = np.uint32(min(best, np.int64(NO_KEY)))
+        losses.parents[loss] = best_parent
+    return trace, used

@@ -1,0 +1,29 @@
+"""The device `cpu`: always there, and the default where there is no GPU."""
+
+from typing import Any
+
+from grapin.errors import InvalidArgument
+from grapin.kernels.cpu.monotone import MonotoneQuery
+from grapin.programs.program import Accumulative, Monotone, Program
+from grapin.systems import System
+from grapin.work import Query
+
+name = "cpu"
+
+
+def unavailable() -> str | None:
+    """Return None: every machine has a CPU."""
+    return None
+
+
+def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:
+    """Prepare one program for graphs with these weights."""
+    if isinstance(program, Monotone):
+        return MonotoneQuery(
+            program, system, weight_dtype=weight_dtype, directed=directed, threads=threads
+        )
+    if isinstance(program, Accumulative):
+        from grapin.kernels.cpu.accumulative import AccumulativeQuery
+
+        return AccumulativeQuery(program, system, threads=threads)
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")

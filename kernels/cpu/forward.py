@@ -1,0 +1,131 @@
+"""Forward relaxation on one thread, best key first: each vertex settles once, so each list is read once.
+
+It starts from the vertices that lost their value and found another, from those that improved, and from the offers of
+new and re-weighted edges.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from grapin.kernels.cpu.heap import grown, heap_pop, heap_push
+from grapin.kernels.cpu.journal import PUSHES, Journal, Losses, log_once, word
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, note_read
+from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer, weight_at
+from grapin.kernels.words import LOW, NO_KEY, SHIFT
+
+
+def queue_losses(
+    words: Any, journal: Journal, losses: Losses, ahead: Any, improved: int, heap: Any
+) -> tuple[Any, int]:
+    """Give lost vertices what they were offered; queue those that must offer it on, and those that improved."""
+    size = 0
+    if losses.count[0] + improved > heap.size:
+        heap = grown(heap, losses.count[0] + improved)
+    for i in range(improved):
+        size = heap_push(heap, size, (words[ahead[i]] & ~LOW) | np.uint64(ahead[i]))
+    for loss in range(losses.count[0]):
+        vertex = losses.vertices[loss]
+        if losses.keys[loss] != NO_KEY:
+            words[vertex] = word(losses.keys[loss], losses.parents[loss])
+            if journal.marks[vertex] & PUSHES:
+                size = heap_push(heap, size, (words[vertex] & ~LOW) | np.uint64(vertex))
+    return heap, size
+
+
+def queue_offers(
+    words: Any,
+    journal: Journal,
+    heap: Any,
+    size: int,
+    sources: Any,
+    targets: Any,
+    weights: Any,
+    tally: Any,
+) -> tuple[Any, int]:
+    """Let each new or re-weighted edge make its offer; queue the targets that improve."""
+    if size + sources.size > heap.size:
+        heap = grown(heap, size + sources.size)
+    for i in range(sources.size):
+        key = np.uint32(words[sources[i]] >> SHIFT)
+        if key == NO_KEY:
+            continue
+        offered = offer(key, weight_at(weights, i))
+        vertex = targets[i]
+        theirs = words[vertex] >> SHIFT
+        if offered < np.int64(theirs):
+            log_once(journal, vertex, np.uint32(theirs))
+            words[vertex] = word(offered, sources[i])
+            size = heap_push(heap, size, (np.uint64(offered) << SHIFT) | np.uint64(vertex))
+        elif offered > np.int64(NO_KEY) and theirs == np.uint64(NO_KEY):
+            tally[OVERFLOWS] += 1
+    return heap, size
+
+
+def forward(
+    words: Any,
+    journal: Journal,
+    pushes: Any,
+    heap: Any,
+    size: int,
+    budget: int,
+    tally: Any,
+    trace: Any,
+    used: int,
+    tracing: bool,
+) -> Any:
+    """Settle queued vertices until none is left or more than `budget` edges were read.
+
+    Returns how many are left, and the trace with how much of it is used.
+    """
+    last_key = np.int64(-1)
+    while size > 0 and tally[EDGES] <= budget:
+        item = heap[0]
+        size = heap_pop(heap, size)
+        vertex = np.int32(item & LOW)
+        if words[vertex] >> SHIFT != item >> SHIFT:
+            continue
+        key = np.uint32(item >> SHIFT)
+        if np.int64(key) != last_key:
+            last_key = np.int64(key)
+            tally[ITERATIONS] += 1
+        for side in range(SIDES):
+            starts, degrees, neighbours, weights = pushes[side]
+            start = starts[vertex]
+            degree = np.int64(degrees[vertex])
+            if size + degree > heap.size:
+                heap = grown(heap, size + degree)
+            for i in range(start, start + degree):
+                other = neighbours[i]
+                theirs = words[other] >> SHIFT
+                offered = offer(key, weight_at(weights, i))
+                if offered < np.int64(theirs):
+                    log_once(journal, other, np.uint32(theirs))
+                    words[other] = word(offered, vertex)
+                    size = heap_push(heap, size, (np.uint64(offered) << SHIFT) | np.uint64(other))
+                elif offered > np.int64(NO_KEY) and theirs == np.uint64(NO_KEY):
+                    tally[OVERFLOWS] += 1
+            place = 2 * np.int64(vertex) + side
+            trace, used = note_read(tally, trace, used, tracing, place, start, degree, ARRAYS)
+    return size, trace, used
+
+
+def close_journal(words: Any, journal: Journal, pulls: Any, pushes: Any) -> tuple[int, int]:
+    """Clear the marks; count the vertices whose value changed, and the edges that any repair has to read.
+
+    Those are the out-edges of every vertex that changed, and the in-edges of every vertex that got worse.
+    """
+    changed = 0
+    affected = np.int64(0)
+    for i in range(journal.count[0]):
+        vertex = journal.vertices[i]
+        journal.marks[vertex] = 0
+        key = np.uint32(words[vertex] >> SHIFT)
+        if key != journal.keys[i]:
+            changed += 1
+            for side in range(SIDES):
+                affected += pushes[side][1][vertex]
+                if key > journal.keys[i]:
+                    affected += pulls[side][1][vertex]
+    journal.count[0] = 0
+    return changed, affected

@@ -1,0 +1,265 @@
+"""A monotone program on the CPU: words between batches, and the order of kernels that repairs them.
+
+Which kernels run is the system's choice (`System.repair`). Sparse repair may read as many edges as computing from
+nothing would; if that is not enough it gives up and does just that, so a batch never costs more than twice the cheaper
+of the two, whichever it turns out to be.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.batch import Edges
+from grapin.counters import Counters
+from grapin.errors import ValueOverflow
+from grapin.graph.applied import Applied
+from grapin.graph.snapshot import Lists, Snapshot
+from grapin.kernels.cpu.binding import bind_monotone
+from grapin.kernels.cpu.correct import orphan_removed
+from grapin.kernels.cpu.journal import Journal, Losses, new_journal, new_losses
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, OVERFLOWS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
+from grapin.kernels.cpu.starting import place_vertices
+from grapin.kernels.rules import Coding, coding
+from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
+from grapin.programs.program import Monotone, source_arrays
+from grapin.systems import System
+from grapin.work import Work
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass
+class _Run:
+    """One start or repair on its way: the lists it reads, what it counted, the trace so far."""
+
+    pulls: tuple[Any, ...]
+    pushes: tuple[Any, ...]
+    tracing: bool
+    tally: NDArray[np.int64]
+    trace: NDArray[np.int64]
+    used: int = 0
+    invalidated: int = 0
+    dense: bool = False
+
+    @property
+    def reads(self) -> NDArray[np.int64] | None:
+        return self.trace[: self.used].reshape(-1, TRACE_FIELDS).copy() if self.tracing else None
+
+
+class MonotoneQuery:
+    """One monotone program, kept up to date on the CPU."""
+
+    def __init__(
+        self, program: Monotone, system: System, *, weight_dtype: Any, directed: bool, threads: int
+    ) -> None:
+        self.program = program
+        self.system = system
+        self.threads = threads
+        self.code: Coding = coding(program, weight_dtype)
+        self._sides = 2 if program.both_ways and directed else 1
+        self._kernels = bind_monotone(
+            program, self.code, stored_weights=weight_dtype is not None, sides=self._sides
+        )
+        self._roots, values = source_arrays(program)
+        self._root_keys = self.code.encode(values)
+        self._words = np.empty(0, np.uint64)
+        self._bound = 0
+        self._journal: Journal = new_journal(0)
+        self._losses: Losses = new_losses(0)
+        self._passes = 1.0
+        """Edges read for each edge of the graph when all is computed from nothing."""
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
+        """Compute the values from nothing."""
+        self._reserve(snapshot.bound)
+        run = self._run(snapshot, tracing=tracing)
+        self._restart(run, snapshot)
+        return self._work(run, changed=int(np.count_nonzero(self._keys() != NO_KEY)), affected=0)
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
+        """Bring the values up to date with what a batch changed."""
+        self._reserve(snapshot.bound)
+        run = self._run(snapshot, tracing=tracing)
+        if self.system.repair == "recompute":
+            return self._recompute(run, snapshot)
+        self._change_vertices(applied)
+        heap, size = self._orphans(applied)
+        if self.system.repair == "published":
+            self._repair_published(run, heap, size)
+        elif not self._repair_sparsely(run, snapshot, applied, heap, size):
+            return self._recompute(run, snapshot)
+        changed, affected = self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
+        return self._work(run, changed, affected)
+
+    def values(self) -> NDArray[Any]:
+        """Return the value of each vertex below the bound."""
+        return self.code.decode(self._keys())
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return the vertex each value came from, -1 for roots and unreached vertices."""
+        return (self._words[: self._bound] & LOW).astype(np.uint32).view(np.int32)
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+        return bool(self._words[vertex] != UNREACHED)
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of vertex state; the journal's are backed by memory only where a batch wrote."""
+        journal = [array for array in (*self._journal, *self._losses) if array is not self._journal.marks]
+        return {
+            "words": self._words.nbytes,
+            "marks": self._journal.marks.nbytes,
+            "journal": sum(array.nbytes for array in journal),
+        }
+
+    def _keys(self) -> NDArray[np.uint32]:
+        return (self._words[: self._bound] >> SHIFT).astype(np.uint32)
+
+    def _reserve(self, bound: int) -> None:
+        """Make room for vertices below `bound`; at least doubling, so that growth costs little per vertex."""
+        if bound > len(self._words):
+            room = max(bound, 2 * len(self._words))
+            words = np.full(room, UNREACHED)
+            words[: self._bound] = self._words[: self._bound]
+            self._words = words
+            self._journal = new_journal(room)
+            self._losses = new_losses(room)
+        self._bound = bound
+
+    def _run(self, snapshot: Snapshot, *, tracing: bool) -> _Run:
+        pulls, pushes = self._sided(snapshot)
+        return _Run(pulls, pushes, tracing, new_tally(), np.empty(1024 if tracing else 0, np.int64))
+
+    def _sided(self, snapshot: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        out = _arrays(snapshot.out)
+        into = out if snapshot.in_ is None else _arrays(snapshot.in_)
+        return ((into, out), (out, into)) if self._sides == 2 else ((into,), (out,))
+
+    def _start_keys(self, vertices: NDArray[np.int32]) -> NDArray[np.uint32]:
+        keys: NDArray[np.uint32] = self._kernels.start_keys(vertices, self._roots, self._root_keys)
+        return keys
+
+    def _change_vertices(self, applied: Applied) -> None:
+        """Take away the keys of deleted vertices, and give inserted ones the key they start with."""
+        gone, come = applied.deleted_vertices, applied.inserted_vertices
+        if len(gone):
+            place_vertices(self._words, self._journal, gone, np.full(len(gone), NO_KEY))
+        if len(come):
+            place_vertices(self._words, self._journal, come, self._start_keys(come))
+
+    def _orphans(self, applied: Applied) -> tuple[NDArray[np.uint64], int]:
+        """Queue every vertex whose support the batch took away."""
+        heap = np.empty(2 * (len(applied.deleted) + len(applied.reweighted)) + 64, np.uint64)
+        size = 0
+        for edges in self._ways(applied.deleted):
+            size = orphan_removed(self._words, self._journal, heap, size, edges.source, edges.target)
+        for edges in self._ways(applied.reweighted):
+            size = self._kernels.orphan_worsened(
+                self._words, self._journal, heap, size, edges.source, edges.target, _weights(edges)
+            )
+        return heap, size
+
+    def _ways(self, edges: Edges) -> Iterator[Edges]:
+        """Yield edges in every direction in which values travel over them."""
+        if len(edges):
+            yield edges
+            if self._sides == 2:
+                yield Edges(edges.target, edges.source, edges.weight)
+
+    def _repair_sparsely(
+        self, run: _Run, snapshot: Snapshot, applied: Applied, heap: NDArray[np.uint64], size: int
+    ) -> bool:
+        """Correct, pull and go forward; False when that reads more edges than computing from nothing."""
+        kernels, words, journal, losses = self._kernels, self._words, self._journal, self._losses
+        budget = int(self._passes * snapshot.edges * self._sides) + len(applied.inserted)
+        losses.count[0] = 0
+        ahead = np.empty(64, np.int32)
+        left, ahead, improved, run.trace, run.used = kernels.correct(
+            words, journal, losses, run.pulls, run.pushes, self._roots, self._root_keys,
+            heap, size, ahead, budget, run.tally, run.trace, run.tracing,
+        )  # fmt: skip
+        run.invalidated = int(losses.count[0])
+        if left:
+            return False
+        run.trace, run.used = kernels.pull(
+            words, losses, run.pulls, self._roots, self._root_keys, run.tally, run.trace, run.used, run.tracing
+        )
+        heap, size = kernels.queue_losses(words, journal, losses, ahead, improved, heap)
+        for edges in (applied.inserted, applied.reweighted):
+            for way in self._ways(edges):
+                heap, size = kernels.queue_offers(
+                    words, journal, heap, size, way.source, way.target, _weights(way), run.tally
+                )
+        left, run.trace, run.used = kernels.forward(
+            words, journal, run.pushes, heap, size, budget, run.tally, run.trace, run.used, run.tracing
+        )
+        return not left
+
+    def _repair_published(self, run: _Run, heap: NDArray[np.uint64], size: int) -> None:
+        self._losses.count[0] = 0
+        run.trace, run.used = self._kernels.invalidate(
+            self._words, self._journal, self._losses, run.pushes, self._roots, self._root_keys,
+            heap, size, run.tally, run.trace, run.tracing,
+        )  # fmt: skip
+        run.invalidated = int(self._losses.count[0])
+        self._settle(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32))
+
+    def _settle(self, run: _Run, active: NDArray[np.int32]) -> None:
+        """Let the given vertices offer their keys, and all that improve by it, until nothing changes."""
+        heap = np.sort((self._words[active] & ~LOW) | active.astype(np.uint64))
+        _left, run.trace, run.used = self._kernels.forward(
+            self._words, self._journal, run.pushes, heap, len(heap), NO_LIMIT, run.tally, run.trace, run.used,
+            run.tracing,
+        )  # fmt: skip
+
+    def _restart(self, run: _Run, snapshot: Snapshot) -> None:
+        """Forget all values and compute them from nothing."""
+        vertices = np.flatnonzero(snapshot.alive).astype(np.int32)
+        keys = self._start_keys(vertices)
+        roots = vertices[keys != NO_KEY]
+        self._words[:] = UNREACHED
+        self._words[roots] = (keys[keys != NO_KEY].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
+        before = int(run.tally[EDGES])
+        self._settle(run, roots)
+        self._passes = max(1.0, (int(run.tally[EDGES]) - before) / max(1, snapshot.edges * self._sides))
+        self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
+
+    def _recompute(self, run: _Run, snapshot: Snapshot) -> Work:
+        """Compute all from nothing, and compare with the keys from before the batch."""
+        run.dense = True
+        before = self._keys()
+        logged = int(self._journal.count[0])
+        before[self._journal.vertices[:logged]] = self._journal.keys[:logged]
+        self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
+        self._restart(run, snapshot)
+        after = self._keys()
+        changed, worse = after != before, after > before
+        affected = sum(int(lists[1][changed].sum(dtype=np.int64)) for lists in run.pushes)
+        affected += sum(int(lists[1][worse].sum(dtype=np.int64)) for lists in run.pulls)
+        return self._work(run, int(np.count_nonzero(changed)), affected)
+
+    def _work(self, run: _Run, changed: int, affected: int) -> Work:
+        if run.tally[OVERFLOWS]:
+            raise ValueOverflow(self.program.name)
+        sizes = run.tally[REQUESTS : REQUESTS + 4].tolist()
+        counters = Counters(int(run.tally[EDGES]), int(run.tally[LISTS]), *sizes, pages=int(run.tally[PAGES]))
+        return Work(
+            iterations=int(run.tally[ITERATIONS]),
+            changed=changed,
+            invalidated=run.invalidated,
+            affected_edges=affected,
+            dense=run.dense,
+            counters=counters,
+            reads=run.reads,
+        )
+
+
+def _arrays(lists: Lists) -> tuple[Any, ...]:
+    return lists.starts, lists.degrees, lists.neighbours, lists.weights
+
+
+def _weights(edges: Edges) -> NDArray[Any]:
+    return np.empty(0, np.int32) if edges.weight is None else edges.weight

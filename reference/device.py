@@ -1,0 +1,155 @@
+"""The device `reference`: every answer from nothing after every batch, in plain Python and NumPy.
+
+It executes a program's own functions as they are written, edge by edge, so it judges compiled devices on programs of
+the user's as well. It reads every edge and counts nothing.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.errors import InvalidArgument
+from grapin.graph.applied import Applied
+from grapin.graph.snapshot import Lists, Snapshot
+from grapin.programs.program import UNREACHED, Accumulative, Monotone, Program
+from grapin.reference.edge_source import Arcs
+from grapin.reference.forest import NO_PARENT
+from grapin.reference.pagerank import pagerank
+from grapin.systems import System
+from grapin.work import Query, Work
+
+name = "reference"
+
+
+def unavailable() -> str | None:
+    """Return None: NumPy is always there."""
+    return None
+
+
+def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:  # noqa: ARG001  (every device has this signature)
+    """Prepare one program; the reference has one way to compute, whatever the system."""
+    if isinstance(program, Monotone):
+        return ReferenceMonotone(program, real=_real(program, weight_dtype))
+    if isinstance(program, Accumulative):
+        return ReferencePageRank(program)
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
+
+
+class _FromNothing:
+    """A query that forgets everything between batches."""
+
+    def __init__(self) -> None:
+        self._values: NDArray[Any] = np.empty(0)
+        self._parents: NDArray[np.int32] = np.empty(0, np.int32)
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:  # noqa: ARG002  (nothing to trace)
+        """Compute the values from nothing."""
+        before, self._values, self._parents = self._values, *self._compute(snapshot)
+        known = min(len(before), len(self._values))
+        changed = int(np.count_nonzero(before[:known] != self._values[:known])) + len(self._values) - known
+        return Work(changed=changed, dense=True)
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:  # noqa: ARG002  (it starts anew)
+        """Compute the values from nothing."""
+        return self.start(snapshot, tracing=tracing)
+
+    def values(self) -> NDArray[Any]:
+        """Return the value of each vertex."""
+        return self._values.copy()
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return the vertex each value came from, -1 for none."""
+        return self._parents.copy()
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of the values."""
+        return {"values": self._values.nbytes, "parents": self._parents.nbytes}
+
+    def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        raise NotImplementedError
+
+
+class ReferenceMonotone(_FromNothing):
+    """The best value over all paths: every arc makes its offer until no vertex takes one."""
+
+    def __init__(self, program: Monotone, *, real: bool) -> None:
+        super().__init__()
+        self.program = program
+        self._real = real
+        self._larger = program.better == "larger"
+        self._nothing: Any = 0 if self._larger else (float("inf") if real else UNREACHED)
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+        return bool(self._values[vertex] != self._nothing)
+
+    def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        arcs = _arcs(snapshot)
+        if self.program.both_ways:
+            arcs = arcs.both_ways()
+        values = self._starts(snapshot)
+        parents = [NO_PARENT] * snapshot.bound
+        rows = list(zip(arcs.source.tolist(), arcs.target.tolist(), self._weights(arcs), strict=True))
+        while True:
+            before = list(values)
+            for source, target, weight in rows:
+                if values[source] != self._nothing:
+                    offered = self._edge(values[source], weight)
+                    if self._better(offered, values[target]):
+                        values[target], parents[target] = offered, source
+            if values == before:
+                dtype = np.float32 if self._real else np.int64
+                return np.array(values, dtype), np.array(parents, np.int32)
+
+    def _edge(self, value: Any, weight: Any) -> Any:
+        offered = type(self.program).edge(value, weight)
+        return np.float32(offered) if self._real else int(offered)
+
+    def _better(self, one: Any, other: Any) -> bool:
+        return bool(one > other) if self._larger else bool(one < other)
+
+    def _starts(self, snapshot: Snapshot) -> list[Any]:
+        values: list[Any] = [self._nothing] * snapshot.bound
+        own = type(self.program).start
+        started: dict[int, Any] = dict(self.program.sources)
+        if own is not None:
+            started = {int(vertex): own(int(vertex)) for vertex in np.flatnonzero(snapshot.alive)}
+        for vertex, value in started.items():
+            if vertex < snapshot.bound and snapshot.alive[vertex]:
+                values[vertex] = np.float32(value) if self._real else int(min(value, UNREACHED))
+        return values
+
+    def _weights(self, arcs: Arcs) -> list[Any]:
+        if arcs.weight is None:
+            return [1] * len(arcs.source)
+        return list(arcs.weight) if self._real else [int(weight) for weight in arcs.weight]
+
+
+class ReferencePageRank(_FromNothing):
+    """PageRank to machine precision."""
+
+    def __init__(self, program: Accumulative) -> None:
+        super().__init__()
+        self.program = program
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+        return bool(self._values[vertex] > 0)
+
+    def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        ranks = pagerank(_arcs(snapshot), self.program.damping)
+        return ranks, np.full(snapshot.bound, NO_PARENT, np.int32)
+
+
+def _real(program: Monotone, weight_dtype: Any) -> bool:
+    return program.values == "float" or (program.values == "weight" and weight_dtype == np.float32)
+
+
+def _arcs(snapshot: Snapshot) -> Arcs:
+    lists: Lists = snapshot.out
+    source = np.repeat(np.arange(snapshot.bound), lists.degrees)
+    within = np.arange(len(source)) - np.repeat(np.cumsum(lists.degrees) - lists.degrees, lists.degrees)
+    places = np.repeat(lists.starts, lists.degrees) + within
+    weight = lists.weights[places] if len(lists.weights) else None
+    return Arcs(source, lists.neighbours[places], weight, snapshot.bound, np.array(snapshot.alive))
