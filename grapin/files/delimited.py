@@ -23,8 +23,8 @@ from grapin.files.tidied import Tidied
 
 _BLOCK = 2**22
 """Bytes parsed at a time: many enough to make a block's overhead small, few enough to share the work."""
-_NODES = re.compile(r"nodes:\s*(\d+)", re.IGNORECASE)
-_EDGES = re.compile(r"edges:\s*(\d+)", re.IGNORECASE)
+_NODES = re.compile(r"nodes:\s*([0-9]{1,18})\b", re.IGNORECASE)
+_EDGES = re.compile(r"edges:\s*([0-9]{1,18})\b", re.IGNORECASE)
 
 
 def read_snap(request: Request) -> Rows:

@@ -28,7 +28,7 @@ def problem_of(layout: Layout, line: bytes) -> str | None:
         return f"a row must be shorter than {LONGEST_ROW} bytes"
     fields = layout.split(line)
     if len(fields) != len(layout.roles):
-        return f"a row must have {len(layout.roles)} columns, as in the rows before it, not {len(fields)}"
+        return f"a row must have {len(layout.roles)} columns, not {len(fields)}"
     for role, field in zip(layout.roles, fields, strict=True):
         problem = None if role == "-" else _field_problem(layout, role, field)
         if problem is not None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from grapin.files.delimited import empty_rows, read_table, rows_of_table
 from grapin.files.layout import tell_layout
-from grapin.files.rows import Request, Rows
+from grapin.files.rows import Request, Rows, count_of
 from grapin.files.text import Survey, survey
 
 _PREFIXES = (b"c", b"p")
@@ -35,9 +35,11 @@ def _rows(request: Request, sample: Survey) -> Rows:
 
 def _problem(request: Request, sample: Survey) -> tuple[int, int]:
     lines = [line.split() for line in sample.comments if line.startswith("p")]
-    if len(lines) != 1 or len(lines[0]) != 4 or not all(word.isdecimal() for word in lines[0][2:]):
-        request.refuse("the lines before the arcs", "there must be one line 'p sp VERTICES ARCS'")
-    return int(lines[0][2]), int(lines[0][3])
+    counts = [count_of(word) for word in lines[0][2:]] if lines else []
+    match counts:
+        case [int(vertices), int(arcs)] if len(lines) == 1:
+            return vertices, arcs
+    return request.refuse("the lines before the arcs", "there must be one line 'p sp VERTICES ARCS'")
 
 
 def _check_tags(request: Request, rows: Rows, tags: pa.ChunkedArray) -> None:

@@ -19,6 +19,7 @@ import pyarrow.compute as arrow
 from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES, Labels, VertexArray
+from grapin.errors import InvalidFile
 from grapin.files.rows import Request, Rows, first_row
 
 IDS = ("auto", "keep", "dense", "text")
@@ -38,6 +39,8 @@ class Numbering:
 
 def number_vertices(request: Request, rows: Rows, ids: str) -> Numbering:
     """Turn the ids of all rows into vertices by the rules above."""
+    if rows.declared is not None and rows.declared > MOST_VERTICES:
+        raise InvalidFile(f"{request.path} must have at most {MOST_VERTICES} vertices, not {rows.declared}")
     if (
         not pa.types.is_integer(rows.source.type)
         or not pa.types.is_integer(rows.target.type)
@@ -51,7 +54,7 @@ def number_vertices(request: Request, rows: Rows, ids: str) -> Numbering:
     if ids == "keep" or (rows.numbered and ids == "auto"):
         _check_range(request, rows, low, high)
         return _kept(rows, rows.declared or high - rows.first + 1)
-    if ids == "auto" and low >= 0 and high < (rows.declared or 0) <= MOST_VERTICES:
+    if ids == "auto" and low >= 0 and high < (rows.declared or 0):
         return _kept(rows, rows.declared or 0)
     if high - low < _TABLE * len(rows.source) + 2**16:
         return _tabled(rows, low, high)

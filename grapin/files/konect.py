@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as arrow
 
+from grapin.edges import MOST_VERTICES
 from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
 from grapin.files.layout import tell_layout
 from grapin.files.roles import check_columns
-from grapin.files.rows import Request, Rows
+from grapin.files.rows import Request, Rows, count_of, first_row
 from grapin.files.text import Survey, survey
 
 _THIRD = {"unweighted": "-", "dynamic": "change"}
@@ -35,7 +36,7 @@ def read_konect(request: Request) -> Rows:
     rows = rows_of_table(request, layout, read_table(request, layout))
     rows = replace(rows, directed=directed, first=1, numbered=True)
     if form == "bip":
-        return _join_sides(rows, sizes)
+        return _join_sides(request, rows, sizes)
     return replace(rows, declared=sizes[0] if sizes else None)
 
 
@@ -52,10 +53,16 @@ def _roles(sample: Survey, meaning: str) -> tuple[str, ...]:
 def _sizes(sample: Survey) -> list[int]:
     """Return the vertices of each side from the second comment, `% EDGES LEFT RIGHT`, where there is one."""
     words = sample.comments[1].lstrip("% ").split() if len(sample.comments) > 1 else []
-    return [int(word) for word in words[1:3]] if words and all(word.isdecimal() for word in words) else []
+    sizes = [count_of(word) for word in words[1:3]]
+    return [] if None in sizes else [size for size in sizes if size is not None]
 
 
-def _join_sides(rows: Rows, sizes: list[int]) -> Rows:
+def _join_sides(request: Request, rows: Rows, sizes: list[int]) -> Rows:
+    row = first_row(rows.target, lambda ids: (ids < 1) | (ids >= MOST_VERTICES))
+    if row is not None:
+        request.refuse(
+            rows.locate(row), f"the target {rows.target[row]} must be from 1 to {MOST_VERTICES - 1}"
+        )
     left, right = (
         max(size, arrow.max(column).as_py())
         for size, column in zip([*sizes, 0, 0], (rows.source, rows.target), strict=False)

@@ -43,12 +43,11 @@ def split(line: bytes, delimiter: str, *, quoted: bool) -> list[bytes]:
     """Split a line at its delimiter; blanks and tabs part columns in any number, quotes protect commas."""
     if delimiter in BLANKS:
         return line.split() if delimiter == " " else line.strip(b" ").split(b"\t")
-    if quoted and b'"' in line:
-        text = line.decode(errors="surrogateescape")
-        return [
-            field.encode(errors="surrogateescape") for field in next(csv.reader([text], delimiter=delimiter))
-        ]
-    return line.split(delimiter.encode())
+    if not quoted or b'"' not in line:
+        return line.split(delimiter.encode())
+    # A carriage return inside a line is an error to the csv module, whereas here it is a field's own.
+    text = line.replace(b"\r", b" ").decode(errors="surrogateescape")
+    return [field.encode(errors="surrogateescape") for field in next(csv.reader([text], delimiter=delimiter))]
 
 
 def tell_layout(
@@ -66,14 +65,11 @@ def tell_layout(
     if given is None:
         given = _roles(request, sample, table[header:], names)
     rows = [row for row in table[header:] if len(row) == len(given)]
-    names_first = any(
-        not NUMBER.fullmatch(row[given.index(end)]) for row in rows[:1] for end in ("source", "target")
-    )
     return Layout(
         delimiter=delimiter,
         roles=given,
         prefixes=prefixes,
-        text_ids=request.text_ids or names_first,
+        text_ids=request.text_ids or _begins_with_names(rows, given),
         whole=_whole(rows, given),
         quoted=quoted,
         header=header,
@@ -125,6 +121,11 @@ def _roles(
     if roles is None:
         request.refuse(first, f"a row must have 2 to 4 columns, not {width}; or give columns=(...)")
     return roles
+
+
+def _begins_with_names(rows: list[list[bytes]], roles: tuple[str, ...]) -> bool:
+    ends = [row[roles.index(end)] for row in rows[:1] for end in ("source", "target")]
+    return not all(map(NUMBER.fullmatch, ends))
 
 
 def _whole(rows: list[list[bytes]], roles: tuple[str, ...]) -> frozenset[str]:

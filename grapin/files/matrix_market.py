@@ -1,76 +1,55 @@
-"""Matrix Market files, read by SciPy: entry (i, j) is an edge from i to j.
+"""Matrix Market files: entry (i, j) is an edge from i to j, and a symmetric matrix is an undirected graph.
 
-A symmetric matrix is an undirected graph.
+After `%%MatrixMarket matrix coordinate FIELD SYMMETRY` and a line `ROWS COLUMNS ENTRIES`, the entries are
+delimited rows and are read as such: SciPy's own reader brings the process down on some damaged files.
 """
 
-import re
-from typing import Any, NoReturn
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
+from grapin.files.delimited import empty_rows, read_table, rows_of_table
+from grapin.files.layout import tell_layout
+from grapin.files.rows import Request, Rows, count_of
+from grapin.files.text import Survey, survey
 
-from grapin.errors import InvalidFile, MissingDependency
-from grapin.files.rows import Request, Rows, as_column, row_place
-
-_HEADER = 2**16
+_PREFIXES = (b"%",)
+_FIELDS = {"pattern", "integer", "unsigned-integer", "real", "double"}
 
 
 def read_matrix_market(request: Request) -> Rows:
-    """Read a square sparse matrix; ids start at 1, and an undirected edge is kept once."""
-    field, symmetry = _kind(request)
-    matrix = _matrix(request)
-    row, column = matrix.coords
-    weight: NDArray[Any] | None = None if field == "pattern" else matrix.data
-    if symmetry == "symmetric":
-        lower = row >= column
-        row, column = row[lower], column[lower]
-        weight = None if weight is None else weight[lower]
-    return Rows(
-        source=as_column(row.astype(np.int64) + 1),
-        target=as_column(column.astype(np.int64) + 1),
-        weight=None if weight is None else as_column(weight),
-        time=None,
-        locate=row_place,
-        directed=symmetry != "symmetric",
-        first=1,
-        declared=matrix.shape[0],
-        numbered=True,
-    )
+    """Read a square sparse matrix; its ids start at 1, and of a symmetric one each edge is stored once."""
+    sample = survey(request, _PREFIXES)
+    field, symmetry = _kind(request, sample)
+    size, entries = _size(request, sample)
+    sample = replace(sample, lines=sample.lines[1:])
+    rows = _rows(request, sample, field) if sample.lines else empty_rows()
+    if len(rows.source) != entries:
+        found = f"{entries:,} entries are promised, but there are {len(rows.source):,}"
+        request.refuse(f"line {sample.first}", found)
+    return replace(rows, directed=symmetry == "general", first=1, declared=size, numbered=True)
 
 
-def _kind(request: Request) -> tuple[str, str]:
-    with request.open() as source:
-        words = source.read(_HEADER).split(b"\n", 1)[0].decode(errors="replace").lower().split()
-    if (
-        len(words) != 5
-        or words[2] != "coordinate"
-        or words[3] not in {"real", "integer", "pattern", "double"}
-    ):
-        wanted = "%%MatrixMarket matrix coordinate real|integer|pattern SYMMETRY"
-        request.refuse("line 1", f"the header must be '{wanted}', not {' '.join(words)!r:.80}")
-    return words[3], words[4]
+def _rows(request: Request, sample: Survey, field: str) -> Rows:
+    roles = ("source", "target") if field == "pattern" else ("source", "target", "weight")
+    layout = tell_layout(request, sample, _PREFIXES, quoted=False, roles=roles)
+    whole = layout.whole if field.endswith("integer") else frozenset[str]()
+    # The size line stands where other files have a header: it is the one row to skip.
+    layout = replace(layout, header=True, text_ids=False, whole=whole)
+    return rows_of_table(request, layout, read_table(request, layout))
 
 
-def _matrix(request: Request) -> Any:
-    try:
-        from scipy.io import mmread
-    except ImportError:
-        raise MissingDependency("Matrix Market files need SciPy: pip install 'grapin[scipy]'") from None
-    try:
-        with request.open() as source:
-            matrix = mmread(source, spmatrix=False)
-    except InvalidFile:
-        raise
-    except (ValueError, OverflowError, TypeError) as error:
-        _refuse(request, str(error))
-    if matrix.shape[0] != matrix.shape[1]:
-        request.refuse("the size line", f"a graph must be a square matrix, not one of {matrix.shape}")
-    return matrix
+def _kind(request: Request, sample: Survey) -> tuple[str, str]:
+    match sample.comments[0].lower().split() if sample.comments else []:
+        case ["%%matrixmarket", "matrix", "coordinate", field, ("general" | "symmetric") as symmetry]:
+            if field in _FIELDS:
+                return field, symmetry
+    wanted = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric"
+    return request.refuse("line 1", f"the header must be '{wanted}'")
 
 
-def _refuse(request: Request, reason: str) -> NoReturn:
-    """Word SciPy's `Line 3: Invalid integer value` as every other refusal."""
-    placed = re.fullmatch(r"Line (\d+): (.*)", reason, re.DOTALL)
-    if placed is not None:
-        request.refuse(f"line {placed[1]}", f"{placed[2]}")
-    raise InvalidFile(f"{request.path} must be a readable matrix, but: {reason}")
+def _size(request: Request, sample: Survey) -> tuple[int, int]:
+    words = sample.lines[0].decode(errors="replace").split() if sample.lines else []
+    match [count_of(word) for word in words]:
+        case [int(rows), int(columns), int(entries)] if rows == columns:
+            return rows, entries
+    problem = f"the size must be 'ROWS COLUMNS ENTRIES' of a square matrix, not {' '.join(words)!r:.60}"
+    return request.refuse(f"line {sample.first}", problem)

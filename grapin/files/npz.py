@@ -57,21 +57,24 @@ def _arrays(request: Request) -> Arrays:
 
 
 def _columns_of_matrix(request: Request, arrays: Arrays) -> Arrays:
-    rows, columns = (int(size) for size in arrays["shape"])
-    if rows != columns:
-        request.refuse("the array shape", f"a graph must be a square matrix, not {rows} x {columns}")
-    kind = arrays["format"].item()
-    kind = kind.decode() if isinstance(kind, bytes) else str(kind)
-    if kind == "coo" and {"row", "col"} <= set(arrays):
-        row, column = arrays["row"], arrays["col"]
-    elif kind in {"csr", "csc"} and {"indptr", "indices"} <= set(arrays):
-        row = np.repeat(np.arange(rows), np.diff(arrays["indptr"]))
-        column = arrays["indices"]
-        row, column = (row, column) if kind == "csr" else (column, row)
-    else:
-        request.refuse("the array format", f"a sparse matrix must be csr, csc or coo, not {kind!r}")
-    found = {"source": row, "target": column, "vertices": np.array(rows)}
+    shape = arrays["shape"].tolist()
+    if arrays["shape"].shape != (2,) or shape[0] != shape[1]:
+        request.refuse("the array shape", f"a graph must be a square matrix, not {shape}")
+    kind = arrays["format"].astype(str).tolist()
+    try:
+        row, column = _coordinates(kind, arrays)
+    except (KeyError, TypeError, ValueError):
+        request.refuse("the arrays", f"they must be a sparse matrix in csr, csc or coo, not {kind!r}")
+    found = {"source": row, "target": column, "vertices": np.array(shape[0])}
     return found if arrays["data"].dtype == np.bool_ else {**found, "weight": arrays["data"]}
+
+
+def _coordinates(kind: str, arrays: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
+    if kind == "coo":
+        return arrays["row"], arrays["col"]
+    lists = np.diff(arrays["indptr"])
+    major, minor = np.repeat(np.arange(len(lists)), lists), arrays["indices"]
+    return {"csr": (major, minor), "csc": (minor, major)}[kind]
 
 
 def _scalar(request: Request, arrays: Arrays, name: str) -> int | None:

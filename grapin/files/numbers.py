@@ -26,17 +26,16 @@ def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightAr
     _check_finite(request, rows, "weight")
     values: NDArray[Any] = rows.weight.to_numpy()
     notes = []
-    negative = int((values < 0).sum())
-    if negative and weights == "keep":
+    least = values.min(initial=0) if weights != "shift" or not len(values) else values.min()
+    if least < 0 and weights == "keep":
         row = int(np.argmax(values < 0))
         request.refuse(rows.locate(row), f"the weight {values[row]} must not be negative{_REMEDY}")
-    if negative and weights == "absolute":
-        values = np.abs(values.astype(np.float64) if values.min() == np.iinfo(np.int64).min else values)
-        notes.append(f"Weights made positive: {negative:,}.")
-    if weights == "shift" and len(values):
-        least = values.min()
-        values = values.astype(np.float64) - least if _is_wide(values) else values - least
+    if least < 0 and weights == "absolute":
+        notes.append(f"Weights made positive: {int((values < 0).sum()):,}.")
+        values = np.abs(_with_room(values))
+    if least != 0 and weights == "shift":
         notes.append(f"Weights were shifted: {least} became 0.")
+        values = _with_room(values) - least
     return _narrow(request, rows, values, notes), notes
 
 
@@ -57,9 +56,10 @@ def _check_finite(request: Request, rows: Rows, name: str) -> None:
         request.refuse(rows.locate(row), f"the {name} {column[row]} must be a finite number{remedy}")
 
 
-def _is_wide(values: NDArray[Any]) -> bool:
-    """Whether the difference of two values may overflow 64 bits."""
-    return values.dtype.kind == "i" and int(values.max()) - int(values.min()) >= 2**63
+def _with_room(values: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as floats if their sizes or differences could overflow 64 bits."""
+    wide = values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) >= 2**62
+    return values.astype(np.float64) if wide else values
 
 
 def _narrow(request: Request, rows: Rows, values: NDArray[Any], notes: list[str]) -> WeightArray:

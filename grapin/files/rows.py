@@ -4,6 +4,7 @@ Rows are columns as the file had them: ids of any integer or string, numbers of 
 vertices, checked weights) is settled afterwards, in the same way for every format.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,11 @@ class Rows:
     numbered: bool = False
     """True when the format itself promises ids from `first` on without names of their own."""
     notes: tuple[str, ...] = ()
+
+
+def count_of(word: str) -> int | None:
+    """Read a number of vertices or edges that a file declares, or None if it is no such number."""
+    return int(word) if re.fullmatch("[0-9]{1,18}", word) else None
 
 
 def row_place(row: int) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
 import scipy.sparse
 from hypothesis import given
 from writing import (
@@ -84,6 +85,25 @@ def test_sparse_matrices_saved_by_scipy_are_graphs(kind: str, rows: list[Row]) -
     read = scipy.sparse.coo_array((edges.weight, (edges.source, edges.target)), shape=(VERTICES, VERTICES))
     assert edges.vertices == VERTICES
     assert (read.toarray() == matrix.toarray()).all()
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["integer", "real", "pattern"])
+@given(rows=ROWS)
+def test_matrices_written_by_scipy_are_graphs(field: str, symmetry: str, rows: list[Row]) -> None:
+    dense = np.zeros((VERTICES, VERTICES), np.float64 if field == "real" else np.int64)
+    for u, v, weight in rows:
+        dense[u, v] = weight % 1000 + 1
+    dense = np.maximum(dense, dense.T) if symmetry == "symmetric" else dense
+    file = io.BytesIO()
+    scipy.io.mmwrite(file, scipy.sparse.coo_array(dense), field=field, symmetry=symmetry)
+    edges = loaded("matrix.mtx", file.getvalue())
+    read = np.zeros_like(dense)
+    read[edges.source, edges.target] = 1 if edges.weight is None else edges.weight
+    read = read if edges.directed else np.maximum(read, read.T)
+    assert edges.directed == (symmetry == "general")
+    assert (edges.weight is None) == (field == "pattern")
+    assert (read == (dense != 0 if field == "pattern" else dense)).all()
 
 
 @given(rows=ROWS)
