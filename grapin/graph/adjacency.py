@@ -62,7 +62,7 @@ class Adjacency:
             weights=nowhere,
             line_shift=_ALIGNED_SHIFT if aligned else 0,
             indices=np.full(self.bound, index.UNINDEXED, np.int64),
-            slots=np.empty(0, np.int64),
+            slots=np.empty(0, np.uint32),
             free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
             counters=np.zeros(COUNTERS, np.int64),
         )
@@ -200,7 +200,7 @@ class Adjacency:
         lists.indices[: self.bound] = index.UNINDEXED
         lists.free_blocks[:] = -1
         lists.counters[SLOTS_TAKEN] = 0
-        self.lists = lists._replace(slots=np.empty(0, np.int64))
+        self.lists = lists._replace(slots=np.empty(0, np.uint32))
         self.shrinks += 1
 
     def _place(self, count: int, name: str) -> NDArray[Any]:

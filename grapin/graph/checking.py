@@ -7,7 +7,14 @@ from grapin.compiled import kernel
 from grapin.errors import CorruptGraph
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.allocation import LINE_BYTES
-from grapin.graph.index import LONGEST_SCAN, find_indexed, index_base, index_size_class
+from grapin.graph.index import (
+    EMPTY_SLOT,
+    LONGEST_SCAN,
+    find_indexed,
+    index_base,
+    index_size_class,
+    next_free_block,
+)
 from grapin.graph.packed import SLOTS_TAKEN, USED_LINES, Column, PackedLists, Positions, used_lines, wide
 
 Problem = tuple[int, int]
@@ -73,7 +80,7 @@ def _check_blocks(name: str, adjacency: Adjacency) -> None:
     for bits, first in enumerate(lists.free_blocks.tolist()):
         while first >= 0 and len(blocks) <= len(lists.slots):
             blocks.append((first, 1 << bits))
-            first = int(lists.slots[first])
+            first = int(next_free_block(lists, first))
     end = 0
     for start, size in sorted(blocks):
         if start != end:
@@ -110,11 +117,11 @@ def _check_indices(lists: PackedLists, bound: int) -> Problem:
             continue
         base, size = index_base(lists, vertex), 1 << index_size_class(lists, vertex)
         degree = wide(lists.degrees[vertex])
-        if base + size > len(lists.slots) or size < 2 * degree or 2 * degree < LONGEST_SCAN:
+        if base + size > len(lists.slots) or size <= 2 * degree or 2 * degree < LONGEST_SCAN:
             return 7, vertex
         entries = 0
         for slot in range(base, base + size):
-            entries += lists.slots[slot] >= 0
+            entries += lists.slots[slot] != EMPTY_SLOT
         if entries != degree:
             return 6, vertex
         for position in range(degree):

@@ -1,9 +1,10 @@
 """Where in a long list is a neighbour? A hash index per list answers in one look instead of a scan.
 
-Open addressing with linear probing, at most half full, deletion by shifting back (no tombstones). Positions
-are relative to the list's start, so moving a list leaves its index alone. An index is a cache: a long list
-gets one when it has been scanned so often that the scans cost as much as building it, and loses it when it
-gets short; a list without one is scanned.
+Open addressing with linear probing, less than half full, deletion by shifting back (no tombstones). A slot is
+32 bits: the position in the list and, in the bits that leaves free, more of the neighbour's hash, so that
+hardly any other neighbour has to be compared. Positions are relative to the list's start, so moving a list
+leaves its index alone. An index is a cache: a long list gets one when it has been scanned so often that the
+scans cost as much as building it, and loses it when it gets short; a list without one is scanned.
 
 The word `indices[v]` of a list is the first slot and the size class of its index, or, negative, how often the
 list has been scanned.
@@ -16,13 +17,15 @@ from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wid
 
 LONGEST_SCAN = 256
 """Lists up to this degree are always scanned: 16 cache lines in sequence cost no more than two at random."""
-SCANS_BEFORE_INDEX = 16
+SCANS_BEFORE_INDEX = 8
 """Building an index costs about as much as this many scans of its list, whatever the degree."""
+HUB_DEGREE = 2048
+"""Longer lists get their index when they are first searched: they are few, and sure to be searched again."""
 SIZE_CLASSES = 40
 UNINDEXED = -1
+_SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
 _SIZE_BITS = 6  # enough to count the size classes
-_EMPTY = -1
-_POSITION = 0xFFFFFFFF
+EMPTY_SLOT = 0xFFFFFFFF
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Knuth's multiplicative hashing
 
 
@@ -51,9 +54,19 @@ def first_slot(neighbour: int, size_class: int) -> int:
 
 
 @kernel
+def _entry(neighbour: int, size_class: int, position: int) -> int:
+    """Return what a slot holds for a neighbour: hash bits after those of its first slot, and the position.
+
+    Positions are below half the number of slots, less one, so that no entry looks empty.
+    """
+    hash_bits = wide((np.uint64(neighbour) * _GOLDEN) >> np.uint64(31))
+    return ((hash_bits << (size_class - 1)) & EMPTY_SLOT) | position
+
+
+@kernel
 def _size_class_for(degree: int) -> int:
-    size_class = 1
-    while (1 << size_class) < 2 * degree:
+    size_class = _SMALLEST_CLASS
+    while (1 << size_class) <= 2 * degree:
         size_class += 1
     return size_class
 
@@ -62,57 +75,79 @@ def _size_class_for(degree: int) -> int:
 def find_indexed(lists: PackedLists, vertex: int, neighbour: int) -> int:
     """Return the position of `neighbour` in an indexed list, -1 if it is not there."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
+    start, positions = lists.starts[vertex], (1 << (size_class - 1)) - 1
+    wanted = _entry(neighbour, size_class, positions)
     slot = first_slot(neighbour, size_class)
     while True:
-        entry = lists.slots[base + slot]
-        if entry == _EMPTY:
+        entry = wide(lists.slots[base + slot])
+        if entry == EMPTY_SLOT:
             return wide(-1)
-        if entry >> 32 == neighbour:
-            return wide(entry & _POSITION)
+        position = entry & positions
+        if entry | positions == wanted and lists.neighbours[start + position] == neighbour:
+            return position
         slot = (slot + 1) & ((1 << size_class) - 1)
 
 
 @kernel
-def index_put(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
-    """Record where `neighbour` is now, whether it was in the index before or not."""
+def _slot_with(lists: PackedLists, vertex: int, neighbour: int, entry: int) -> int:
+    """Return the slot, counted from the base, where the search for a neighbour comes upon this entry."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
     slot = first_slot(neighbour, size_class)
-    while True:
-        entry = lists.slots[base + slot]
-        if entry == _EMPTY or entry >> 32 == neighbour:
-            lists.slots[base + slot] = (wide(neighbour) << 32) | position
-            return
+    while wide(lists.slots[base + slot]) != entry:
         slot = (slot + 1) & ((1 << size_class) - 1)
+    return slot
 
 
 @kernel
-def index_remove(lists: PackedLists, vertex: int, neighbour: int) -> None:
-    """Forget `neighbour`, which is in the index, and close the gap in its run of slots."""
+def index_add(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
+    """Record where a neighbour is that was not in the list before."""
+    entry = _entry(neighbour, index_size_class(lists, vertex), position)
+    slot = _slot_with(lists, vertex, neighbour, EMPTY_SLOT)
+    lists.slots[index_base(lists, vertex) + slot] = entry
+
+
+@kernel
+def index_move(lists: PackedLists, vertex: int, neighbour: int, old: int, new: int) -> None:
+    """Record that a neighbour goes from one position to another."""
+    size_class = index_size_class(lists, vertex)
+    slot = _slot_with(lists, vertex, neighbour, _entry(neighbour, size_class, old))
+    lists.slots[index_base(lists, vertex) + slot] = _entry(neighbour, size_class, new)
+
+
+@kernel
+def index_remove(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
+    """Forget a neighbour, which is still in the list, and close the gap in its run of slots."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
-    mask = (1 << size_class) - 1
-    hole = first_slot(neighbour, size_class)
-    while lists.slots[base + hole] >> 32 != neighbour:
-        hole = (hole + 1) & mask
+    mask, positions = (1 << size_class) - 1, (1 << (size_class - 1)) - 1
+    hole = _slot_with(lists, vertex, neighbour, _entry(neighbour, size_class, position))
     slot = hole
     while True:
         slot = (slot + 1) & mask
-        entry = lists.slots[base + slot]
-        if entry == _EMPTY:
+        entry = wide(lists.slots[base + slot])
+        if entry == EMPTY_SLOT:
             break
         # An entry may fill the hole only if that does not move it before its own first slot.
-        if ((slot - first_slot(entry >> 32, size_class)) & mask) >= ((slot - hole) & mask):
+        home = first_slot(lists.neighbours[lists.starts[vertex] + (entry & positions)], size_class)
+        if ((slot - home) & mask) >= ((slot - hole) & mask):
             lists.slots[base + hole] = entry
             hole = slot
-    lists.slots[base + hole] = _EMPTY
+    lists.slots[base + hole] = EMPTY_SLOT
 
 
 @kernel
 def drop_index(lists: PackedLists, vertex: int) -> None:
     """Give the index of a list back to the free blocks of its size class."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
-    lists.slots[base] = lists.free_blocks[size_class]
+    lists.slots[base] = lists.free_blocks[size_class] >> _SMALLEST_CLASS
     lists.free_blocks[size_class] = base
     lists.indices[vertex] = UNINDEXED
+
+
+@kernel
+def next_free_block(lists: PackedLists, base: int) -> int:
+    """Return the free block that is to be used after the one at `base`, -1 if it is the last."""
+    link = wide(lists.slots[base])
+    return -1 if link == EMPTY_SLOT else link << _SMALLEST_CLASS
 
 
 @kernel
@@ -121,25 +156,31 @@ def _build_index(lists: PackedLists, vertex: int, degree: int) -> None:
     size_class = _size_class_for(degree)
     base = lists.free_blocks[size_class]
     if base >= 0:
-        lists.free_blocks[size_class] = lists.slots[base]
+        lists.free_blocks[size_class] = next_free_block(lists, base)
     else:
         base = lists.counters[SLOTS_TAKEN]
         if base + (1 << size_class) > len(lists.slots):
             return
         lists.counters[SLOTS_TAKEN] += 1 << size_class
-    for slot in range(base, base + (1 << size_class)):
-        lists.slots[slot] = _EMPTY
     lists.indices[vertex] = (base << _SIZE_BITS) | size_class
-    start = lists.starts[vertex]
+    slots = lists.slots[base : base + (1 << size_class)]
+    for slot in range(len(slots)):
+        slots[slot] = EMPTY_SLOT
+    start, mask = lists.starts[vertex], (1 << size_class) - 1
     for position in range(lists.degrees[vertex]):
-        index_put(lists, vertex, lists.neighbours[start + position], position)
+        neighbour = lists.neighbours[start + position]
+        slot = first_slot(neighbour, size_class)
+        while wide(slots[slot]) != EMPTY_SLOT:
+            slot = (slot + 1) & mask
+        slots[slot] = _entry(neighbour, size_class, position)
 
 
 @kernel
 def _lacks_index(lists: PackedLists, vertex: int, degree: int) -> bool:
     if has_index(lists, vertex):
-        return bool(2 * degree > (1 << index_size_class(lists, vertex)))
-    return bool(lists.indices[vertex] < UNINDEXED - SCANS_BEFORE_INDEX)
+        return bool(2 * degree >= (1 << index_size_class(lists, vertex)))
+    scans = UNINDEXED - lists.indices[vertex]
+    return bool(scans >= (1 if lists.degrees[vertex] > HUB_DEGREE else SCANS_BEFORE_INDEX))
 
 
 @kernel

@@ -7,7 +7,15 @@ for the out-direction, target and source for the in-direction.
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.graph.index import LONGEST_SCAN, drop_index, find_indexed, has_index, index_put, index_remove
+from grapin.graph.index import (
+    LONGEST_SCAN,
+    drop_index,
+    find_indexed,
+    has_index,
+    index_add,
+    index_move,
+    index_remove,
+)
 from grapin.graph.packed import (
     USED_LINES,
     Column,
@@ -18,7 +26,7 @@ from grapin.graph.packed import (
     line_count,
     wide,
 )
-from grapin.graph.prefetching import prefetch_search, prefetch_tail
+from grapin.graph.prefetching import prefetch_holes, prefetch_search, prefetch_tail
 from grapin.graph.rebalance import make_room
 
 
@@ -64,9 +72,9 @@ def _delete_at(lists: PackedLists, vertex: int, position: int, indexed: bool) ->
     start, last = lists.starts[vertex], lists.degrees[vertex] - 1
     moved = lists.neighbours[start + last]
     if indexed:
-        index_remove(lists, vertex, lists.neighbours[start + position])
+        index_remove(lists, vertex, lists.neighbours[start + position], position)
         if position != last:
-            index_put(lists, vertex, moved, position)
+            index_move(lists, vertex, moved, last, position)
     lists.neighbours[start + position] = moved
     if len(lists.weights):
         lists.weights[start + position] = lists.weights[start + last]
@@ -96,7 +104,7 @@ def delete_all(lists: PackedLists, owner: Column, neighbour: Column, positions: 
         if not indexed:
             _sort_descending(positions, first, last)
         for row in range(first, last):
-            prefetch_tail(lists, owner, neighbour, row)
+            prefetch_holes(lists, owner, neighbour, positions, row)
             position = find_indexed(lists, vertex, neighbour[row]) if indexed else positions[row]
             _delete_at(lists, vertex, position, indexed)
         if indexed and 2 * lists.degrees[vertex] < LONGEST_SCAN:
@@ -135,7 +143,7 @@ def append_all(lists: PackedLists, bound: int, owner: Column, neighbour: Column,
             if len(lists.weights):
                 lists.weights[offset + row] = weights[row]
             if indexed:
-                index_put(lists, vertex, neighbour[row], degree + row - first)
+                index_add(lists, vertex, neighbour[row], degree + row - first)
         lists.degrees[vertex] = wanted
         lists.counters[USED_LINES] += line_count(lists, wanted) - line_count(lists, degree)
         first = last

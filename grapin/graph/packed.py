@@ -39,8 +39,8 @@ class PackedLists(NamedTuple):
     """A line holds `1 << line_shift` elements."""
     indices: NDArray[np.int64]
     """Where the hash index of a long list is, see `grapin.graph.index`; negative for a list without one."""
-    slots: NDArray[np.int64]
-    """Hash slots of all indexed lists: neighbour in the upper half, position in the lower, or -1."""
+    slots: NDArray[np.uint32]
+    """Hash slots of all indexed lists."""
     free_blocks: NDArray[np.int64]
     """Per size class, the first block of `slots` to use again; a free block's first slot names the next."""
     counters: NDArray[np.int64]

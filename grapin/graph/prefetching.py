@@ -7,7 +7,7 @@ functions a few rows ahead: first for what says where a list is, then, when that
 from grapin.compiled import kernel
 from grapin.graph.index import first_slot, has_index, index_base, index_size_class
 from grapin.graph.intrinsics import prefetch
-from grapin.graph.packed import Column, PackedLists, wide
+from grapin.graph.packed import Column, PackedLists, Positions, wide
 
 _ROWS_AHEAD = 8
 _LINE = 16  # elements of 4 bytes in a cache line of 64 bytes
@@ -31,8 +31,23 @@ def prefetch_search(lists: PackedLists, owner: Column, neighbour: Column, row: i
 
 
 @kernel
+def prefetch_holes(
+    lists: PackedLists, owner: Column, neighbour: Column, positions: Positions, row: int
+) -> None:
+    """Fetch ahead what deleting the arcs after `row`, found at `positions`, will touch."""
+    prefetch_tail(lists, owner, neighbour, row)
+    near, next_ = row + _ROWS_AHEAD, row + _ROWS_AHEAD // 2
+    if near < len(owner):
+        prefetch(lists.neighbours, lists.starts[owner[near]] + positions[near])
+    if next_ < len(owner) and has_index(lists, owner[next_]):
+        vertex = owner[next_]
+        moved = lists.neighbours[lists.starts[vertex] + lists.degrees[vertex] - 1]
+        _prefetch_slot(lists, vertex, moved)
+
+
+@kernel
 def prefetch_tail(lists: PackedLists, owner: Column, neighbour: Column, row: int) -> None:
-    """Fetch ahead what appending or deleting the arcs after `row` will touch."""
+    """Fetch ahead what appending the arcs after `row` will touch."""
     far, near = row + 2 * _ROWS_AHEAD, row + _ROWS_AHEAD
     if far < len(owner):
         _prefetch_list_head(lists, owner[far])
