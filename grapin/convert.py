@@ -1,8 +1,8 @@
 """Graphs from and to NetworkX, SciPy and arrays with any ids.
 
-The store keeps gaps between its lists, which no other format can express, so conversions copy the edges once;
-`to_scipy(copy=False)` is for a store that happens to have no gaps. Arrays with dense ids need no conversion:
-`Graph.from_edges` takes them, `Graph.edge_arrays` and `Graph.snapshot` (no copy) hand them out.
+The store keeps gaps between its lists, which neither library can express, so every conversion copies the
+edges once. Arrays with dense ids need none: `Graph.from_edges` takes them as they are, and `Graph.snapshot`
+hands out the store's own arrays without a copy.
 """
 
 from importlib import import_module
@@ -102,32 +102,13 @@ def from_scipy(matrix: Any, *, directed: bool = True) -> Graph:
     )
 
 
-def to_scipy(graph: Graph, *, copy: bool = True) -> Any:
-    """Return the arcs as a SciPy `csr_array` of `bound` rows; entries are weights, or 1 without weights.
-
-    With `copy=False` the matrix lies on the store's own arrays and is valid until the next batch; that is
-    refused unless the graph has weights and no gap between its lists.
-    """
+def to_scipy(graph: Graph) -> Any:
+    """Return the arcs as a SciPy `csr_array` of `bound` rows; entries are weights, or 1 without weights."""
     sparse = _library("scipy.sparse", "scipy")
-    shape = (graph.bound, graph.bound)
-    if not copy:
-        return sparse.csr_array(_gap_free(graph), shape=shape, copy=False)
     _, target, weight = graph.edge_arrays()
     ends = np.concatenate(([0], np.cumsum(graph.snapshot().out.degrees[: graph.bound], dtype=np.int64)))
     data = np.ones(len(target), np.int32) if weight is None else weight
-    return sparse.csr_array((data, target, ends), shape=shape)
-
-
-def _gap_free(graph: Graph) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-    lists = graph.snapshot().out
-    starts, degrees = lists.starts[: graph.bound], lists.degrees[: graph.bound]
-    first = int(starts[0]) if graph.bound else 0
-    ends = starts + degrees
-    if graph.weight_dtype is None or not np.array_equal(starts[1:], ends[:-1]):
-        raise InvalidArgument("copy=False must be used only with weights and without gaps between the lists")
-    offsets = np.append(starts, ends[-1:] if graph.bound else 0) - first
-    used = slice(first, first + int(offsets[-1]))
-    return lists.weights[used], lists.neighbours[used], offsets
+    return sparse.csr_array((data, target, ends), shape=(graph.bound, graph.bound))
 
 
 def _own_order(nodes: list[Any]) -> list[Any]:
@@ -139,7 +120,7 @@ def _own_order(nodes: list[Any]) -> list[Any]:
 def _labels(names: list[Any]) -> Labels | None:
     if names == list(range(len(names))):
         return None
-    if all(type(name) is int for name in names):
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
         return Labels(np.array(names, np.int64))
     held = np.empty(len(names), object)
     held[:] = names

@@ -121,14 +121,16 @@ def test_vertices_inserted_after_naming_must_be_named_too() -> None:
         to_networkx(graph)
 
 
+def test_integers_of_any_size_are_names() -> None:
+    graph = from_arrays(np.array([2**64 - 1], np.uint64), np.array([7], np.uint64))
+    assert graph.labels is not None
+    assert graph.labels.vertex(2**64 - 1) == 1
+    assert from_networkx(nx.Graph([(10**30, 0)])).labels is not None
+
+
 def test_ids_must_be_integers_or_names() -> None:
     with pytest.raises(InvalidArgument, match="must hold integers or strings, not float64"):
         from_arrays([0.5], [1.0])
-
-
-def test_a_matrix_on_the_stores_own_arrays_is_refused_where_gaps_are() -> None:
-    with pytest.raises(InvalidArgument, match="copy=False must be used only with weights and without gaps"):
-        to_scipy(graph_of({(0, 1): 3, (1, 2): 4}), copy=False)
 
 
 @pytest.mark.parametrize(("convert", "library"), [(to_networkx, "networkx"), (to_scipy, "scipy")])

@@ -74,6 +74,10 @@ BAD_TEXT = {
     "arcs missing": ("a.gr", b"p sp 3 2\na 1 2 5\n", "2 arcs are promised, but there are 1"),
     "arc outside": ("a.gr", b"p sp 3 1\na 1 4 5\n", "line 2: the target 4 must be from 1 to 3"),
     "zero in konect": ("out.a", b"% asym\n0 2\n", "line 2: the source 0 must be from 1"),
+    "right side from zero": ("out.a", b"% bip\n1 0\n", "line 2: the target 0 must be from 1"),
+    "too many vertices": ("a.gr", b"p sp 99999999999 0\n", "must have at most 2147483647 vertices"),
+    "no count": ("a.gr", b"p sp " + b"9" * 5000 + b" 0\n", "there must be one line 'p sp VERTICES ARCS'"),
+    "quoted return": ("a.csv", b"0,1\n" * 20_000 + b'"0\r",1,2\n', "line 20001: "),
     "no change": ("out.a", b"% asym dynamic\n1 2 7 5\n", "line 2: the change 7 must be 1 .* or -1"),
 }
 _MATRIX = b"%%MatrixMarket matrix coordinate real general\n"
@@ -107,6 +111,26 @@ BAD_TABLES = {
         "must hold 64-bit integers or text, not float64",
     ),
     "complex weights": ("a.npz", as_npz(source=[0], target=[1], weight=[1j]), "must hold real numbers"),
+    "sparse not square": (
+        "a.npz",
+        as_npz(format="csr", shape=[2, 3], data=[1]),
+        r"square matrix, not \[2, 3\]",
+    ),
+    "sparse without lists": (
+        "a.npz",
+        as_npz(format="csr", shape=[2, 2], data=[1]),
+        "csr, csc or coo, not 'csr'",
+    ),
+    "sparse of another kind": (
+        "a.npz",
+        as_npz(format="dia", shape=[2, 2], data=[1]),
+        "csr, csc or coo, not 'dia'",
+    ),
+    "lists running back": (
+        "a.npz",
+        as_npz(format="csr", shape=[2, 2], data=[1], indptr=[0, 1, 0], indices=[1]),
+        "they must be a sparse matrix",
+    ),
     "id outside": (
         "a.npz",
         as_npz(source=[0], target=[5], vertices=3),

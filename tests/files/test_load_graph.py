@@ -1,5 +1,10 @@
 """`grapin.load`: files and generators as graphs, as they stand at the end."""
 
+import gzip
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +14,7 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin.errors import InvalidArgument
+from grapin.progress import Advance
 
 EVENTS = st.lists(
     st.tuples(st.integers(1, 4), st.integers(1, 4), st.sampled_from([1, -1]), st.integers(0, 6)),
@@ -65,6 +71,36 @@ def test_generators_stand_wherever_a_path_can() -> None:
 def test_an_unknown_way_to_treat_weights_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="weights='negative' must be one of"):
         grapin.load("path:3", weights="negative")
+
+
+def test_loading_edges_needs_neither_numba_nor_scipy(tmp_path: Path) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
+    code = (
+        "import sys, grapin; assert len(grapin.load_edges(sys.argv[1])) == 1;"
+        "print([name for name in ('numba', 'scipy', 'simpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_progress_bar_counts_the_bytes_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"0 1\n1 2\n" * 100_000))
+    read: list[float] = []
+    totals: list[float | None] = []
+
+    @contextmanager
+    def recorded(_label: str, total: float | None = None) -> Iterator[Advance]:
+        totals.append(total)
+        yield read.append
+
+    monkeypatch.setattr("grapin.files.load.progress", recorded)
+    grapin.load_edges(path)
+    assert totals == [path.stat().st_size]
+    assert sum(read) >= path.stat().st_size
 
 
 def test_streams_end_with_the_published_number_of_edges(shared_data: Path) -> None:
