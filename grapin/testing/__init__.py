@@ -21,7 +21,7 @@ from grapin.testing.poison import poisoned_memory
 if TYPE_CHECKING:
     from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machine import StoreMachine
-    from grapin.testing.mutations import batches, clearances, hub_bursts
+    from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
 
 _HOMES = {
@@ -33,6 +33,7 @@ _HOMES = {
     "edge_lists": "strategies",
     "graphs": "strategies",
     "hub_bursts": "mutations",
+    "hub_churns": "mutations",
     "invalid_batches": "invalid",
     "mutation_streams": "strategies",
 }
@@ -48,6 +49,7 @@ __all__ = [
     "edge_lists",
     "graphs",
     "hub_bursts",
+    "hub_churns",
     "invalid_batches",
     "mutation_streams",
     "poisoned_memory",

@@ -15,7 +15,7 @@ from grapin.graph import Graph
 from grapin.reference.graph import ReferenceGraph
 from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.invalid import invalid_batches
-from grapin.testing.mutations import batches, clearances, hub_bursts
+from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
 from grapin.testing.strategies import graphs
 
 LARGEST_WEIGHT = 2**31 - 1
@@ -49,6 +49,11 @@ class StoreMachine(RuleBasedStateMachine):
     def burst(self, data: st.DataObject) -> None:
         """Give one vertex many neighbours."""
         self._apply(data.draw(hub_bursts(self.reference)))
+
+    @rule(data=st.data())
+    def churn(self, data: st.DataObject) -> None:
+        """Turn the neighbourhood of one vertex over."""
+        self._apply(data.draw(hub_churns(self.reference)))
 
     @rule(data=st.data())
     def clear(self, data: st.DataObject) -> None:

@@ -10,8 +10,8 @@ from grapin.reference.changes import Arc
 from grapin.reference.graph import ReferenceGraph
 from grapin.testing.weights import arbitrary_weights, easy_weights
 
-HUB_SIZES = (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300)
-"""How many neighbours a hub gets: either side of the first 128-byte boundaries, and many."""
+HUB_SIZES = (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 300, 300, 400)
+"""How many neighbours a hub gets: either side of 128-byte boundaries, and often more than can be scanned."""
 
 
 @st.composite
@@ -53,7 +53,7 @@ def hub_bursts(
     size = draw(st.sampled_from(HUB_SIZES))
     coming = graph.free_vertices(max(1 - graph.vertices, size - graph.vertices, 0)).tolist()
     usable = sorted([*graph.vertex_ids(), *coming])
-    hub = draw(st.sampled_from(usable))
+    hub = draw(_hubs(graph) if graph.vertices else st.sampled_from(usable))
     outwards = draw(st.booleans())
     first = draw(st.integers(0, len(usable) - 1))
     ends = [usable[(first + step) % len(usable)] for step in range(size)]
@@ -71,7 +71,7 @@ def clearances(draw: st.DrawFn, graph: ReferenceGraph) -> Batch:
     """Draw a batch that deletes most of a graph: a vertex, all edges at it, or every edge but each n-th."""
     if not graph.vertices:
         return Batch()
-    hub = draw(st.sampled_from(_by_degree(graph)))
+    hub = draw(_hubs(graph))
     kind = draw(st.sampled_from(["vertex", "edges of a vertex", "most edges"]))
     if kind == "vertex":
         return Batch(delete_vertices=[hub])
@@ -82,13 +82,31 @@ def clearances(draw: st.DrawFn, graph: ReferenceGraph) -> Batch:
     return Batch(delete=[arc for index, arc in enumerate(arcs) if index % spared])
 
 
-def _by_degree(graph: ReferenceGraph) -> list[int]:
-    """Return the existing vertices, busiest first, as that is where shrinking and choosing lean to."""
+@st.composite
+def hub_churns(draw: st.DrawFn, graph: ReferenceGraph, *, least_weight: int = 0) -> Batch:
+    """Draw a batch that turns one vertex's neighbourhood over: some edges go, some change, new ones come."""
+    if not graph.vertices:
+        return Batch()
+    ids = graph.vertex_ids()
+    hub = draw(_hubs(graph))
+    stride = draw(st.integers(2, 5))
+    outwards = draw(st.booleans())
+    ends = [(hub, end) if outwards else (end, hub) for end in ids if end != hub]
+    going = [edge for index, edge in enumerate(ends) if index % stride and edge in graph.arcs]
+    coming = [edge for index, edge in enumerate(ends) if index % stride == 0]
+    weight = draw(easy_weights(graph.weights, len(coming), least=least_weight))
+    sources, targets = [u for u, _ in coming], [v for _, v in coming]
+    return Batch(insert=(sources, targets) if weight is None else (sources, targets, weight), delete=going)
+
+
+def _hubs(graph: ReferenceGraph) -> st.SearchStrategy[int]:
+    """Draw an existing vertex, mostly a busy one: chosen evenly, a hub among hundreds is never met."""
     degree = dict.fromkeys(graph.vertex_ids(), 0)
     for u, v in graph.arcs:
         degree[u] += 1
         degree[v] += 1
-    return sorted(degree, key=lambda vertex: (-degree[vertex], vertex))
+    busiest = sorted(degree, key=lambda vertex: (-degree[vertex], vertex))
+    return st.sampled_from(busiest[:2]) | st.sampled_from(busiest)
 
 
 @st.composite

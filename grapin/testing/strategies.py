@@ -15,7 +15,7 @@ from grapin.batch import Batch
 from grapin.edges import EdgeList
 from grapin.reference.graph import ReferenceGraph
 from grapin.reference.weights import KINDS
-from grapin.testing.mutations import HUB_SIZES, batches, clearances, hub_bursts
+from grapin.testing.mutations import HUB_SIZES, batches, clearances, hub_bursts, hub_churns
 from grapin.testing.weights import easy_weights
 
 
@@ -97,7 +97,7 @@ class MutationStream:
 def mutation_streams(
     draw: st.DrawFn, *, max_batches: int = 5, strict: bool = False, **options: Unpack[GraphOptions]
 ) -> MutationStream:
-    """Draw a start graph and valid batches: small mixed ones, bursts at one hub, and mass deletions.
+    """Draw a start graph and valid batches: small mixed ones, bursts and churn at a hub, mass deletions.
 
     With `strict`, no batch holds anything that a strict graph refuses.
     """
@@ -113,6 +113,7 @@ def mutation_streams(
         ]
         if options.get("hubs", True):
             kinds.append(hub_bursts(state, self_loops=loops, least_weight=least))
+            kinds.append(hub_churns(state, least_weight=least))
         batch = draw(st.one_of(kinds))
         state.apply(batch)
         stream.append(batch)

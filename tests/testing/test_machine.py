@@ -25,6 +25,18 @@ def losing_a_deletion(apply: Apply) -> Apply:
     return sabotaged
 
 
+def losing_an_edge_of_a_large_batch(apply: Apply) -> Apply:
+    def sabotaged(batch: Batch, **options: Any) -> Applied:
+        if len(batch.insert) <= 128:
+            return apply(batch, **options)
+        columns = (batch.insert.source[1:], batch.insert.target[1:])
+        weight = batch.insert.weight
+        fewer = columns if weight is None else (*columns, weight[1:])
+        return apply(Batch(insert=fewer, insert_vertices=batch.insert_vertices), **options)
+
+    return sabotaged
+
+
 def miscounting_what_it_ignored(apply: Apply) -> Apply:
     def sabotaged(batch: Batch, **options: Any) -> Applied:
         applied = apply(batch, **options)
@@ -61,6 +73,7 @@ def never_being_strict(apply: Apply) -> Apply:
     "sabotage",
     [
         losing_a_deletion,
+        losing_an_edge_of_a_large_batch,
         miscounting_what_it_ignored,
         swapping_old_and_new_weights,
         keeping_half_of_a_refused_batch,

@@ -1,0 +1,61 @@
+"""Hold an engine's answer against the reference: values, parents, and that parents explain the values."""
+
+from typing import Any
+
+import numpy as np
+
+from grapin import reference
+from grapin.engine.answer import Answer
+from grapin.errors import WrongAnswer
+from grapin.graph import Graph
+from grapin.programs.program import Accumulative, Monotone
+from grapin.reference import device as reference_device
+from grapin.reference.forest import check_forest
+from grapin.systems import find_system
+
+_WITH_SOURCES: dict[str, Any] = {
+    "bfs": reference.verify_bfs,
+    "sssp": reference.verify_sssp,
+    "sswp": reference.verify_sswp,
+}
+
+
+def verify_answer(answer: Answer, graph: Graph) -> None:
+    """Raise `WrongAnswer`, naming the vertex, unless the answer is right for the graph as it is now."""
+    program = answer.program
+    if isinstance(program, Accumulative):
+        reference.verify_pagerank(
+            graph,
+            answer.values,
+            program.damping,
+            largest_error=program.tolerance,
+            total_error=program.tolerance,
+        )
+        return
+    assert isinstance(program, Monotone)
+    values, parents = answer.values, answer.parents
+    if type(program).name in _WITH_SOURCES:
+        sources = [vertex for vertex in program.sources if graph.has_vertex(vertex)]
+        _WITH_SOURCES[program.name](graph, sources, values, parents)
+    elif program.name == "cc":
+        reference.verify_components(graph, values, parents)
+    else:
+        _verify_any(program, graph, values)
+        check_forest(parents)
+
+
+def _verify_any(program: Monotone, graph: Graph, values: Any) -> None:
+    """Compare with the program's own functions executed as they are written."""
+    query = reference_device.query(
+        program,
+        find_system("grapin-recomp"),
+        weight_dtype=graph.weight_dtype,
+        directed=graph.directed,
+        threads=1,
+    )
+    query.start(graph.snapshot(), tracing=False)
+    expected = query.values()
+    wrong = values != expected
+    if wrong.any():
+        vertex = int(np.argmax(wrong))
+        raise WrongAnswer(f"vertex {vertex} has {values[vertex]}, expected {expected[vertex]}")
