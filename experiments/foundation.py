@@ -2,8 +2,8 @@
 
     python -m experiments.foundation [--quick]
 
-Times are medians and are compared within one run, since machines differ and are shared; what runs in one thread
-is measured in processor time.
+Times are medians and are compared within one run, since machines differ and are shared; what runs in one
+thread is measured in processor time.
 """
 
 import argparse
