@@ -2,7 +2,7 @@
 
 import re
 
-from grapin.files.layout import BLANKS, Layout
+from grapin.files.layout import Layout
 from grapin.files.source import Source
 from grapin.files.text import comment_pattern
 
@@ -14,6 +14,7 @@ class Tidied:
         self._source = source
         self._layout = layout
         self._comments = re.compile(rb"(?m)^" + comment_pattern(layout.prefixes) + rb"(?:\n|\Z)")
+        self._signs = re.compile(rb"(?m)(^|" + re.escape(layout.delimiter.encode()) + rb") *\+(?=[0-9.])")
         self._carried = b""
 
     @property
@@ -37,17 +38,20 @@ class Tidied:
                 return tidy
 
     def _tidy(self, block: bytes) -> bytes:
-        if self._layout.delimiter in BLANKS:
-            block = self._single_blanks(block)
-        return self._comments.sub(b"", block)
-
-    def _single_blanks(self, block: bytes) -> bytes:
-        delimiter = self._layout.delimiter.encode()
-        if not self._layout.text_ids or delimiter == b" ":
-            block = block.translate(bytes.maketrans(b"\t\r", b"  "))
-            while b"  " in block:
-                block = block.replace(b"  ", b" ")
-            block = block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ").replace(b" ", delimiter)
-        if not self._layout.text_ids:
-            block = block.replace(delimiter + b"+", delimiter)
+        layout = self._layout
+        blanks = layout.delimiter == " " or (layout.delimiter == "\t" and not layout.text_ids)
+        if blanks:
+            block = _single_blanks(block, layout.delimiter.encode())
+        # The two expressions are slow, and most blocks need neither.
+        if not blanks or any(prefix in block for prefix in layout.prefixes):
+            block = self._comments.sub(b"", block)
+        if not layout.text_ids and b"+" in block:
+            block = self._signs.sub(rb"\1", block)
         return block
+
+
+def _single_blanks(block: bytes, delimiter: bytes) -> bytes:
+    block = block.translate(bytes.maketrans(b"\t\r", b"  "))
+    while b"  " in block:
+        block = block.replace(b"  ", b" ")
+    return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ").replace(b" ", delimiter)

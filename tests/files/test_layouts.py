@@ -99,6 +99,8 @@ def test_a_third_column_is_a_weight_unless_it_looks_like_a_time(name: str, data:
         (b'"a,b",c\nc,"d"\n', {"format": "csv"}, [("a,b", "c"), ("c", "d")]),
         (b"New York\tRome\nRome\tOslo\n", {}, [("New York", "Rome"), ("Rome", "Oslo")]),
         (b"3, 4\n", {}, [(3, 4)]),
+        (b"+3 +4 +1.5e+1\n", {}, [(3, 4, 15.0)]),
+        (b"+3,4, +1\n", {}, [(3, 4, 1)]),
     ],
 )
 def test_the_user_may_say_how_rows_are_written(data: bytes, options: dict[str, Any], rows: list[Any]) -> None:
