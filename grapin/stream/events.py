@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grapin.batch import Batch, edge_keys
 from grapin.edges import EdgeList, Labels, VertexArray, WeightArray
 from grapin.errors import InvalidArgument
-from grapin.validation import check_choice
+from grapin.validation import check_choice, refuse
 
 Steps = NDArray[np.int64]
 
@@ -94,6 +94,15 @@ def netted(table: Timetable) -> Timetable:
     return table.rows(order[last])
 
 
+def times(edges: EdgeList, name: str, value: Any) -> Any:
+    """Return the times of the rows, which the option `name` needs together with a positive value."""
+    if edges.time is None:
+        raise InvalidArgument(f"{name}={value!r} must be left out for {edges.origin}, which has no times")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        refuse(name, value, "be a positive number in the unit of the file's times")
+    return edges.time
+
+
 def appearances(edges: EdgeList, step: Steps) -> dict[int, int]:
     """Count, for each step that has events, the vertices that have appeared by its end.
 
@@ -104,6 +113,20 @@ def appearances(edges: EdgeList, step: Steps) -> dict[int, int]:
     highest = np.maximum.accumulate(np.maximum(edges.source, edges.target).astype(np.int64))
     last = np.flatnonzero(np.diff(step, append=step[-1:] + 1))
     return dict(zip(step[last].tolist(), (highest[last] + 1).tolist(), strict=True))
+
+
+def remaining(edges: EdgeList, table: Timetable, vertices: int) -> EdgeList:
+    """Return the edges that are there after a single netted step, as a graph to start from."""
+    kept = table.rows(~table.removed)
+    return EdgeList(
+        kept.source,
+        kept.target,
+        vertices,
+        kept.weight,
+        directed=edges.directed,
+        labels=edges.labels,
+        origin=f"start of {edges.origin}",
+    )
 
 
 def produce(table: Timetable, known: int, appeared: dict[int, int]) -> Iterator[Batch]:

@@ -7,9 +7,18 @@ import numpy as np
 from grapin.batch import edge_keys
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
-from grapin.stream.events import Steps, Timetable, appearances, in_order, netted, produce, timetable
+from grapin.stream.events import (
+    Steps,
+    Timetable,
+    appearances,
+    in_order,
+    netted,
+    produce,
+    remaining,
+    times,
+    timetable,
+)
 from grapin.stream.stream import Stream
-from grapin.stream.temporal import remaining, times
 from grapin.validation import check_integer, refuse
 
 

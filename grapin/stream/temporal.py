@@ -6,9 +6,18 @@ import numpy as np
 
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
-from grapin.stream.events import Steps, Timetable, appearances, in_order, netted, produce, timetable
+from grapin.stream.events import (
+    Steps,
+    appearances,
+    in_order,
+    netted,
+    produce,
+    remaining,
+    times,
+    timetable,
+)
 from grapin.stream.stream import Stream
-from grapin.validation import check_integer, refuse
+from grapin.validation import check_integer
 
 
 def temporal(
@@ -53,20 +62,6 @@ def temporal(
     )
 
 
-def remaining(edges: EdgeList, table: Timetable, vertices: int) -> EdgeList:
-    """Return the edges that are there after a single netted step, as a graph to start from."""
-    kept = table.rows(~table.removed)
-    return EdgeList(
-        kept.source,
-        kept.target,
-        vertices,
-        kept.weight,
-        directed=edges.directed,
-        labels=edges.labels,
-        origin=f"start of {edges.origin}",
-    )
-
-
 def _by_size(edges: EdgeList, start: int, size: Any) -> Steps:
     rows = np.arange(len(edges), dtype=np.int64)
     return (rows - start) // check_integer("size", size, least=1)
@@ -78,12 +73,3 @@ def _by_window(edges: EdgeList, start: int, window: Any) -> Steps:
     step = np.full(len(edges), -1, np.int64)
     step[start:] = np.floor_divide(since, window)
     return step
-
-
-def times(edges: EdgeList, name: str, value: Any) -> Any:
-    """Return the times of the rows, which the option `name` needs together with a positive value."""
-    if edges.time is None:
-        raise InvalidArgument(f"{name}={value!r} must be left out for {edges.origin}, which has no times")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        refuse(name, value, "be a positive number in the unit of the file's times")
-    return edges.time
