@@ -29,7 +29,6 @@ _KEPT_WEIGHT: dict[str, Any] = {
     "sum": add,
 }
 
-
 ArcWeights = dict[Arc, Weight]
 
 
