@@ -185,6 +185,11 @@ class Adjacency:
             self.lists = self.lists._replace(slots=slots)
         index.prepare_indices(self.lists, owner, growing)
 
+    def index_hubs(self) -> None:
+        """Index the longest lists, so that not even the first batches have to scan them."""
+        hubs = np.flatnonzero(self.lists.degrees[: self.bound] > index.HUB_DEGREE)
+        self.reserve_indices(hubs.astype(np.int32))
+
     def reserve_arcs(self, owner: Column) -> None:
         """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
         wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))

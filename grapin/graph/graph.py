@@ -113,6 +113,8 @@ class Graph:
         if directed and in_direction:
             in_ = Adjacency(in_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
             build.fill_in(out.lists, in_.lists, columns.vertices)
+        for lists in {id(lists): lists for lists in (out, in_) if lists is not None}.values():
+            lists.index_hubs()
         edges = int(out.lists.degrees.sum(dtype=np.int64))
         return cls(out, in_, vertices=VertexSet(columns.vertices), edges=edges, labels=labels, strict=strict)
 

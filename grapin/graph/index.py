@@ -19,8 +19,9 @@ LONGEST_SCAN = 256
 """Lists up to this degree are always scanned: 16 cache lines in sequence cost no more than two at random."""
 SCANS_BEFORE_INDEX = 8
 """Building an index costs about as much as this many scans of its list, whatever the degree."""
-HUB_DEGREE = 2048
-"""Longer lists get their index when they are first searched: they are few, and sure to be searched again."""
+HUB_DEGREE = 1024
+"""Longer lists get their index when the graph is built or when they are first searched: they are few, and sure
+to be searched again."""
 SIZE_CLASSES = 40
 UNINDEXED = -1
 _SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
