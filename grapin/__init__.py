@@ -12,27 +12,41 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from grapin import reference, sim, stream, testing
     from grapin.batch import Batch, Edges
+    from grapin.counters import Counters
     from grapin.edges import EdgeList, Labels
+    from grapin.engine import Answer, Engine, Report
     from grapin.errors import (
         CorruptGraph,
+        DeviceUnavailable,
         GrapinError,
         InvalidArgument,
         InvalidBatch,
         InvalidFile,
         MissingDependency,
+        ValueOverflow,
         WrongAnswer,
     )
     from grapin.files import load_edges
     from grapin.generators import generate
     from grapin.graph import Applied, Graph, Snapshot
     from grapin.loading import load
+    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone
+    from grapin.systems import System
+    from grapin.trace import Trace
 
 _HOMES = {
+    "Accumulative": "grapin.programs",
+    "Answer": "grapin.engine",
     "Applied": "grapin.graph",
+    "BFS": "grapin.programs",
     "Batch": "grapin.batch",
+    "ConnectedComponents": "grapin.programs",
     "CorruptGraph": "grapin.errors",
+    "Counters": "grapin.counters",
+    "DeviceUnavailable": "grapin.errors",
     "EdgeList": "grapin.edges",
     "Edges": "grapin.batch",
+    "Engine": "grapin.engine",
     "Graph": "grapin.graph",
     "GrapinError": "grapin.errors",
     "InvalidArgument": "grapin.errors",
@@ -40,7 +54,14 @@ _HOMES = {
     "InvalidFile": "grapin.errors",
     "Labels": "grapin.edges",
     "MissingDependency": "grapin.errors",
+    "Monotone": "grapin.programs",
+    "Report": "grapin.engine",
+    "SSSP": "grapin.programs",
+    "SSWP": "grapin.programs",
     "Snapshot": "grapin.graph",
+    "System": "grapin.systems",
+    "Trace": "grapin.trace",
+    "ValueOverflow": "grapin.errors",
     "WrongAnswer": "grapin.errors",
     "generate": "grapin.generators",
     "load": "grapin.loading",
@@ -49,11 +70,20 @@ _HOMES = {
 _MODULES = ("reference", "sim", "stream", "testing")
 
 __all__ = [
+    "BFS",
+    "SSSP",
+    "SSWP",
+    "Accumulative",
+    "Answer",
     "Applied",
     "Batch",
+    "ConnectedComponents",
     "CorruptGraph",
+    "Counters",
+    "DeviceUnavailable",
     "EdgeList",
     "Edges",
+    "Engine",
     "Graph",
     "GrapinError",
     "InvalidArgument",
@@ -61,7 +91,12 @@ __all__ = [
     "InvalidFile",
     "Labels",
     "MissingDependency",
+    "Monotone",
+    "Report",
     "Snapshot",
+    "System",
+    "Trace",
+    "ValueOverflow",
     "WrongAnswer",
     "generate",
     "load",

@@ -5,7 +5,7 @@ the user's machine, and caches what it compiled. It carries no types, so this mo
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -27,4 +27,11 @@ def kernel(function: F) -> F:
     compiled functions costs when a tuple of arrays is passed along: 100 ns, against 5 ns for scanning a
     short list. `_nrt` is Numba's name for the run-time part that allocates and counts.
     """
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+    return cast("F", numba.njit(**options)(function))
+
+
+def compiled_parallel(function: F) -> F:
+    """Compile a function whose `numba.prange` loops are shared among threads."""
+    parallel = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)
+    return cast("F", parallel(function))

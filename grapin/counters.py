@@ -1,6 +1,6 @@
 """`Counters`: what reading neighbour lists amounts to on the link, counted while a run reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -28,6 +28,11 @@ class Counters:
     pages: int = 0
     """4-KiB pages touched, counted once for each list that touches them."""
 
+    @classmethod
+    def of(cls, edges: int, lists: int, requests: Sequence[int], pages: int) -> "Counters":
+        """Make counters from the four request counts in one sequence, smallest size first."""
+        return cls(edges, lists, requests[0], requests[1], requests[2], requests[3], pages)
+
     @property
     def requests(self) -> Mapping[int, int]:
         """How many requests of each size."""
@@ -47,7 +52,9 @@ class Counters:
         return Counters(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
-def count_reads(starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True) -> Counters:
+def count_reads(
+    starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True
+) -> Counters:
     """Count lists given by start and length in elements of 4 bytes, each read from `arrays` parallel arrays.
 
     `aligned=False` is a warp that starts at the list's first element rather than at the line it lies in, so that every
@@ -61,7 +68,7 @@ def count_reads(starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1,
     for first, last in _lines(starts, lengths, chunk):
         sizes += _requests(first, last)
     pages = int((((starts + lengths - 1) >> 10) - (starts >> 10) + 1).sum())
-    return Counters(int(lengths.sum()), len(lengths), *(sizes * arrays).tolist(), pages=pages * arrays)
+    return Counters.of(int(lengths.sum()), len(lengths), (sizes * arrays).tolist(), pages * arrays)
 
 
 def _lines(starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk: int | None) -> Any:

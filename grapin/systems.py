@@ -20,7 +20,9 @@ SYSTEMS = {
     system.name: system
     for system in (
         System("bounded", "bounded", "repair reads little more than what changes"),
-        System("grapin-zc", "published", "the published repair: after correction every valid vertex pushes once"),
+        System(
+            "grapin-zc", "published", "the published repair: after correction every valid vertex pushes once"
+        ),
         System("grapin-recomp", "recompute", "all values from nothing after every batch"),
     )
 }

@@ -8,7 +8,7 @@ one iteration do not wait for each other; iterations do.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,9 +18,6 @@ from grapin.counters import Counters, count_reads
 from grapin.errors import InvalidFile
 from grapin.graph.snapshot import Snapshot
 from grapin.work import Work
-
-if TYPE_CHECKING:
-    from grapin.engine import Engine
 
 FORMAT = 1
 """Raised when the meaning of a saved trace changes."""
@@ -98,16 +95,8 @@ class Trace:
 class TraceWriter:
     """Collects what each phase of an engine's run read."""
 
-    def __init__(self, engine: "Engine") -> None:
-        graph = engine.graph
-        self._about = {
-            "programs": [answer.program.name for answer in engine.answers],
-            "system": engine.system.name,
-            "device": engine.device,
-            "directed": graph.directed,
-            "aligned": graph.aligned,
-            "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
-        }
+    def __init__(self, about: dict[str, Any]) -> None:
+        self._about = about
         self._reads: list[dict[str, NDArray[Any]]] = []
         self._phases: list[tuple[int, int, int, int]] = []
 
@@ -134,7 +123,6 @@ class TraceWriter:
         }
         table = np.array(self._phases, np.int64).reshape(-1, len(_PHASE_COLUMNS))
         phases: dict[str, NDArray[Any]] = {
-            name: table[:, place].astype(dtype)
-            for place, (name, dtype) in enumerate(_PHASE_COLUMNS.items())
+            name: table[:, place].astype(dtype) for place, (name, dtype) in enumerate(_PHASE_COLUMNS.items())
         }
         return Trace(reads, phases, self._about)

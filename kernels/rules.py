@@ -7,7 +7,6 @@ does not fit becomes `TOO_LARGE`, which devices report instead of wrapping aroun
 """
 
 import hashlib
-import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
@@ -133,19 +132,19 @@ def make_start(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) 
 
 def digest(program: Monotone, code: Coding) -> str:
     """Name a program's compiled form: equal rules share machine code on disk, different ones never do."""
-    parts = [marshal.dumps(_code(type(program).edge)), repr(code).encode()]
+    parts = [_code(type(program).edge), repr(code)]
     if type(program).start is not None:
-        parts.append(marshal.dumps(_code(type(program).start)))
-    parts.append(repr((program.weighted, program.both_ways)).encode())
-    return hashlib.sha256(b"|".join(parts)).hexdigest()[:12]
+        parts.append(_code(type(program).start))
+    parts.append(repr((program.weighted, program.both_ways)))
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
 
 
-def _code(function: Any) -> tuple[object, ...]:
+def _code(function: Any) -> str:
     code = function.__code__
     closure = tuple(repr(cell.cell_contents) for cell in function.__closure__ or ())
     names = tuple((name, repr(function.__globals__.get(name))) for name in code.co_names)
     constants = tuple(repr(constant) for constant in code.co_consts)
-    return code.co_code, constants, names, closure
+    return repr((code.co_code, constants, names, closure))
 
 
 def rebind(kernel: Any, name: str, **rules: Any) -> FunctionType:

@@ -13,15 +13,18 @@ NO_PARENT = -1
 
 def parent_arcs(arcs: Arcs, children: NDArray[np.intp], parents: Values) -> Arcs:
     """Return the arc from each child's parent to the child, row by row, or refuse a missing one."""
-    rows = {arc: row for row, arc in enumerate(zip(arcs.source.tolist(), arcs.target.tolist(), strict=True))}
-    chosen = []
-    for child in children.tolist():
-        arc = (int(parents[child]), child)
-        if arc not in rows:
-            raise WrongAnswer(
-                f"vertex {child} has parent {arc[0]}, expected the source of an edge to {child}"
-            )
-        chosen.append(rows[arc])
+    known = arcs.source.astype(np.int64) << 32 | arcs.target
+    order = np.argsort(known)
+    wanted = parents[children].astype(np.int64) << 32 | children
+    places = np.searchsorted(known, wanted, sorter=order)
+    found = places < len(known)
+    found[found] = known[order[places[found]]] == wanted[found]
+    if not found.all():
+        child = int(children[np.argmin(found)])
+        raise WrongAnswer(
+            f"vertex {child} has parent {parents[child]}, expected the source of an edge to {child}"
+        )
+    chosen = order[places]
     weight = None if arcs.weight is None else arcs.weight[chosen]
     return Arcs(arcs.source[chosen], arcs.target[chosen], weight, arcs.bound, arcs.existing)
 

@@ -61,14 +61,14 @@ def steps() -> Rule:
 
 def distance(arcs: Arcs) -> Rule:
     """SSSP: the distance at the source plus the weight, exact in int64 or rounded to float32 at each step."""
-    if _floats("sssp", arcs):
+    if _floats(arcs):
         return Rule(0.0, np.inf, np.float32, lambda far, weight: far + weight, np.minimum)
     return Rule(0, UNREACHED, np.int64, lambda far, weight: far + weight, np.minimum)
 
 
 def width(arcs: Arcs) -> Rule:
     """SSWP: the smaller of the width at the source and the weight; a path of width 0 is no path."""
-    if _floats("sswp", arcs):
+    if _floats(arcs):
         return Rule(np.inf, 0.0, np.float32, np.minimum, np.maximum)
     return Rule(WIDEST, 0, np.int64, np.minimum, np.maximum)
 
@@ -78,7 +78,5 @@ def smallest_label() -> Rule:
     return Rule(0, UNREACHED, np.int64, lambda label, _weight: label, np.minimum)
 
 
-def _floats(program: str, arcs: Arcs) -> bool:
-    if arcs.weight is None:
-        raise InvalidArgument(f"graph must have weights for {program}; without weights, bfs counts edges")
-    return arcs.weight.dtype.kind == "f"
+def _floats(arcs: Arcs) -> bool:
+    return arcs.weight is not None and arcs.weight.dtype.kind == "f"

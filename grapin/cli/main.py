@@ -15,7 +15,7 @@ import click
 from grapin import __version__
 from grapin.errors import GrapinError
 
-COMMANDS = ("convert", "demo", "generate", "info")
+COMMANDS = ("convert", "demo", "doctor", "generate", "info", "run")
 
 FAILED = 2
 """Exit code of anything the user can act on."""

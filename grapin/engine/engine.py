@@ -59,9 +59,10 @@ class Engine:
             Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
-        self._writer = TraceWriter(self) if trace else None
+        self._writer = TraceWriter(self._about()) if trace else None
         self._failure: GrapinError | None = None
-        self.started: Report = self._start()
+        self._version = graph.version
+        self.started: Report = self._report(None, 0.0, self._run(None))
         """What computing the first values took."""
 
     @property
@@ -96,7 +97,7 @@ class Engine:
             raise self._failure
         if self.graph.version != self._version:
             raise InvalidArgument(
-                f"graph.version={self.graph.version} must be {self._version}: the graph was changed behind the engine"
+                f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
             )
         begin = time.perf_counter()
         applied = self.graph.apply(batch)
@@ -111,6 +112,17 @@ class Engine:
             parts |= {f"answers[{place}].{name}": size for name, size in answer.memory().items()}
         return parts
 
+    def _about(self) -> dict[str, Any]:
+        graph = self.graph
+        return {
+            "programs": [answer.program.name for answer in self.answers],
+            "system": self.system.name,
+            "device": self.device,
+            "directed": graph.directed,
+            "aligned": graph.aligned,
+            "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
+        }
+
     def _prepare(self, program: Program) -> Query:
         graph = self.graph
         return self._device.query(
@@ -120,10 +132,6 @@ class Engine:
             directed=graph.directed,
             threads=self.threads,
         )
-
-    def _start(self) -> Report:
-        self._version = self.graph.version
-        return self._report(None, 0.0, self._run(None))
 
     def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
         """Bring every answer up to date, from nothing where there is no batch."""

@@ -20,8 +20,7 @@ LONGEST_SCAN = 256
 SCANS_BEFORE_INDEX = 8
 """Building an index costs about as much as this many scans of its list, whatever the degree."""
 HUB_DEGREE = 1024
-"""Longer lists get their index when the graph is built or when they are first searched: they are few, and sure
-to be searched again."""
+"""Longer lists are indexed when the graph is built or they are first searched: they are few and often hit."""
 SIZE_CLASSES = 40
 UNINDEXED = -1
 _SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped

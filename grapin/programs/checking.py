@@ -27,7 +27,9 @@ def check_program(program: Program, graph: Graph) -> None:
         if not graph.has_vertex(vertex):
             raise InvalidArgument(f"source={vertex} must be a vertex of the graph")
     if not graph.in_direction:
-        raise InvalidArgument("graph must keep its in-direction (in_direction=True) for answers to be repaired")
+        raise InvalidArgument(
+            "graph must keep its in-direction (in_direction=True) for answers to be repaired"
+        )
     real = program.values == "float" or (program.values == "weight" and graph.weight_dtype == np.float32)
     for value, better_value in _value_pairs(real=real, larger=program.better == "larger"):
         for weight in _weights(graph):
@@ -58,7 +60,9 @@ def check_edge(program: Monotone, value: Any, better_value: Any, weight: Any) ->
 def _value_pairs(*, real: bool, larger: bool) -> list[tuple[Any, Any]]:
     """Return pairs of a value and a better one."""
     if real:
-        values: list[Any] = [np.float32(number) for number in (0.0, 1e-30, 0.1, 0.5, 1.0, 1.5, 7.0, 1e6, 1e30)]
+        values: list[Any] = [
+            np.float32(number) for number in (0.0, 1e-30, 0.1, 0.5, 1.0, 1.5, 7.0, 1e6, 1e30)
+        ]
     else:
         values = [0, 1, 2, 3, 10, 64, 1000, 2**20, 2**31, LARGEST]
     steps = list(zip(values[1:], values[:-1], strict=True))

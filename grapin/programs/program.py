@@ -11,7 +11,7 @@ An **accumulative** program gives each vertex a sum over its in-edges that shrin
 A program of your own is a class like the ones beside this file: plain Python, no Numba.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from grapin.edges import MOST_VERTICES
 from grapin.errors import InvalidArgument
 from grapin.validation import check_integer
-
 
 UNREACHED = 2**63 - 1
 """The value of a vertex that nothing reaches when smaller is better; infinity where values are floats."""
@@ -48,7 +47,7 @@ class Monotone(Program):
     """False when `edge` does not look at the weight: then weights are never read."""
     both_ways: ClassVar[bool] = False
     """True when values travel against the direction of edges too."""
-    start: ClassVar[Callable[[int], int] | None] = None
+    start: ClassVar[Any] = None
     """A function of the vertex when every vertex starts with a value of its own; then there are no sources."""
 
     @staticmethod

@@ -14,6 +14,7 @@ Strategies and the machine need Hypothesis; `poisoned_memory` and the comparison
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grapin.engine.verify import verify_answer
 from grapin.errors import MissingDependency
 from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.poison import poisoned_memory
@@ -53,6 +54,7 @@ __all__ = [
     "invalid_batches",
     "mutation_streams",
     "poisoned_memory",
+    "verify_answer",
 ]
 
 

@@ -1,13 +1,13 @@
 """Correction: decide whose value a batch took away, in the order of keys, and find what they are offered instead.
 
-Vertices whose support is gone are decided in ascending order of their old keys. A vertex stays if an in-neighbour with
-a strictly smaller key, which is decided already, offers the same key; or one with an equal key whose own support stands.
-Otherwise it is lost, and the question passes on to the vertices it supported. Nothing is lost that could have stayed
-(but for ties too deep to follow), and every list of a lost vertex is read once.
+Vertices whose support is gone are decided in ascending order of their old keys. A vertex stays if an in-neighbour
+with a strictly smaller key, which is decided already, offers the same key; or one with an equal key whose own support
+stands. Otherwise it is lost, and the question passes on to the vertices it supported. Nothing is lost that could have
+stayed (but for ties too deep to follow), and every list of a lost vertex is read once.
 
-A lost vertex got worse, so its old out-neighbours gain nothing from its new value unless they are lost too. `correct` sees
-every edge between two lost vertices, and marks its source; the others need not be read a second time. It keeps the
-best offer it saw, so that `pull` has to read again only where that offer is gone and others may remain.
+A lost vertex got worse, so its old out-neighbours gain nothing from its new value unless they are lost too. `correct`
+sees every edge between two lost vertices, and marks its source; the others need not be read a second time. It keeps
+the best offer it saw, so that `pull` has to read again only where that offer is gone and others may remain.
 """
 
 from typing import Any
@@ -139,9 +139,7 @@ def correct(
                         seen += 1
                     continue
                 offered = offer(their_key, weight_at(weights, i))
-                if offered <= np.int64(key) and (
-                    their_key < key or grounded(words, journal, other, key)
-                ):
+                if offered <= np.int64(key) and (their_key < key or grounded(words, journal, other, key)):
                     supported = True
                     best = offered
                     best_parent = np.uint32(other)

@@ -4,6 +4,7 @@ from typing import Any
 
 from grapin.errors import InvalidArgument
 from grapin.kernels.cpu.monotone import MonotoneQuery
+from grapin.kernels.cpu.pagerank import PageRankQuery
 from grapin.programs.program import Accumulative, Monotone, Program
 from grapin.systems import System
 from grapin.work import Query
@@ -19,11 +20,7 @@ def unavailable() -> str | None:
 def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
-        return MonotoneQuery(
-            program, system, weight_dtype=weight_dtype, directed=directed, threads=threads
-        )
+        return MonotoneQuery(program, system, weight_dtype=weight_dtype, directed=directed, threads=threads)
     if isinstance(program, Accumulative):
-        from grapin.kernels.cpu.accumulative import AccumulativeQuery
-
-        return AccumulativeQuery(program, system, threads=threads)
+        return PageRankQuery(program, system)
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")

@@ -110,7 +110,7 @@ def forward(
     return size, trace, used
 
 
-def close_journal(words: Any, journal: Journal, pulls: Any, pushes: Any) -> tuple[int, int]:
+def close_journal(words: Any, journal: Journal, pulls: Any, pushes: Any) -> Any:
     """Clear the marks; count the vertices whose value changed, and the edges that any repair has to read.
 
     Those are the out-edges of every vertex that changed, and the in-edges of every vertex that got worse.

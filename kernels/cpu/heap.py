@@ -41,7 +41,7 @@ def heap_pop(heap: Any, size: int) -> int:
 
 
 @compiled
-def grown(array: Any, needed: int) -> Any:
+def grown(array: Any, needed: Any) -> Any:
     """Return an array with room for `needed` items that begins with the old ones."""
     larger = np.empty(max(needed, 2 * array.size), array.dtype)
     larger[: array.size] = array

@@ -18,7 +18,7 @@ TRACE_FIELDS = 5
 
 
 @compiled
-def count_list(tally: Any, start: int, length: int, arrays: int) -> None:
+def count_list(tally: Any, start: Any, length: Any, arrays: int) -> None:
     """Count one list of `length` elements read from `arrays` parallel 4-byte arrays (ids, weights)."""
     tally[EDGES] += length
     if length == 0:
@@ -37,7 +37,7 @@ def count_list(tally: Any, start: int, length: int, arrays: int) -> None:
 
 @compiled
 def write_trace(
-    trace: Any, used: int, iteration: int, place: int, start: int, length: int, arrays: int
+    trace: Any, used: int, iteration: int, place: Any, start: Any, length: Any, arrays: int
 ) -> int:
     """Append one entry; the caller has made room. Return how much of the trace is used."""
     trace[used] = iteration
@@ -50,7 +50,7 @@ def write_trace(
 
 @compiled
 def note_read(
-    tally: Any, trace: Any, used: int, tracing: bool, place: Any, start: int, length: int, arrays: int
+    tally: Any, trace: Any, used: int, tracing: bool, place: Any, start: Any, length: Any, arrays: int
 ) -> tuple[Any, int]:
     """Count a list that was read and, when tracing, write it down. Return the trace and how much is used."""
     count_list(tally, start, length, arrays)

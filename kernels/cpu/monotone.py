@@ -20,7 +20,16 @@ from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cpu.binding import bind_monotone
 from grapin.kernels.cpu.correct import orphan_removed
 from grapin.kernels.cpu.journal import Journal, Losses, new_journal, new_losses
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, OVERFLOWS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
+from grapin.kernels.cpu.lists import (
+    EDGES,
+    ITERATIONS,
+    LISTS,
+    OVERFLOWS,
+    PAGES,
+    REQUESTS,
+    TRACE_FIELDS,
+    new_tally,
+)
 from grapin.kernels.cpu.starting import place_vertices
 from grapin.kernels.rules import Coding, coding
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
@@ -29,6 +38,8 @@ from grapin.systems import System
 from grapin.work import Work
 
 NO_LIMIT = np.iinfo(np.int64).max
+_NO_WEIGHTS = np.empty(0, np.int32)
+_NO_WEIGHTS.flags.writeable = False  # as the store's own arrays are, so that one compiled kernel serves both
 
 
 @dataclass
@@ -60,8 +71,9 @@ class MonotoneQuery:
         self.threads = threads
         self.code: Coding = coding(program, weight_dtype)
         self._sides = 2 if program.both_ways and directed else 1
+        self._reads_weights = program.weighted and weight_dtype is not None
         self._kernels = bind_monotone(
-            program, self.code, stored_weights=weight_dtype is not None, sides=self._sides
+            program, self.code, stored_weights=self._reads_weights, sides=self._sides
         )
         self._roots, values = source_arrays(program)
         self._root_keys = self.code.encode(values)
@@ -134,8 +146,8 @@ class MonotoneQuery:
         return _Run(pulls, pushes, tracing, new_tally(), np.empty(1024 if tracing else 0, np.int64))
 
     def _sided(self, snapshot: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        out = _arrays(snapshot.out)
-        into = out if snapshot.in_ is None else _arrays(snapshot.in_)
+        out = _arrays(snapshot.out, weights=self._reads_weights)
+        into = out if snapshot.in_ is None else _arrays(snapshot.in_, weights=self._reads_weights)
         return ((into, out), (out, into)) if self._sides == 2 else ((into,), (out,))
 
     def _start_keys(self, vertices: NDArray[np.int32]) -> NDArray[np.uint32]:
@@ -158,9 +170,12 @@ class MonotoneQuery:
             size = orphan_removed(self._words, self._journal, heap, size, edges.source, edges.target)
         for edges in self._ways(applied.reweighted):
             size = self._kernels.orphan_worsened(
-                self._words, self._journal, heap, size, edges.source, edges.target, _weights(edges)
+                self._words, self._journal, heap, size, edges.source, edges.target, self._weights(edges)
             )
         return heap, size
+
+    def _weights(self, edges: Edges) -> NDArray[Any]:
+        return edges.weight if self._reads_weights and edges.weight is not None else _NO_WEIGHTS
 
     def _ways(self, edges: Edges) -> Iterator[Edges]:
         """Yield edges in every direction in which values travel over them."""
@@ -185,13 +200,21 @@ class MonotoneQuery:
         if left:
             return False
         run.trace, run.used = kernels.pull(
-            words, losses, run.pulls, self._roots, self._root_keys, run.tally, run.trace, run.used, run.tracing
+            words,
+            losses,
+            run.pulls,
+            self._roots,
+            self._root_keys,
+            run.tally,
+            run.trace,
+            run.used,
+            run.tracing,
         )
         heap, size = kernels.queue_losses(words, journal, losses, ahead, improved, heap)
         for edges in (applied.inserted, applied.reweighted):
             for way in self._ways(edges):
                 heap, size = kernels.queue_offers(
-                    words, journal, heap, size, way.source, way.target, _weights(way), run.tally
+                    words, journal, heap, size, way.source, way.target, self._weights(way), run.tally
                 )
         left, run.trace, run.used = kernels.forward(
             words, journal, run.pushes, heap, size, budget, run.tally, run.trace, run.used, run.tracing
@@ -245,7 +268,7 @@ class MonotoneQuery:
         if run.tally[OVERFLOWS]:
             raise ValueOverflow(self.program.name)
         sizes = run.tally[REQUESTS : REQUESTS + 4].tolist()
-        counters = Counters(int(run.tally[EDGES]), int(run.tally[LISTS]), *sizes, pages=int(run.tally[PAGES]))
+        counters = Counters.of(int(run.tally[EDGES]), int(run.tally[LISTS]), sizes, int(run.tally[PAGES]))
         return Work(
             iterations=int(run.tally[ITERATIONS]),
             changed=changed,
@@ -257,9 +280,6 @@ class MonotoneQuery:
         )
 
 
-def _arrays(lists: Lists) -> tuple[Any, ...]:
-    return lists.starts, lists.degrees, lists.neighbours, lists.weights
-
-
-def _weights(edges: Edges) -> NDArray[Any]:
-    return np.empty(0, np.int32) if edges.weight is None else edges.weight
+def _arrays(lists: Lists, *, weights: bool) -> tuple[Any, ...]:
+    """Return lists as kernels take them; weights that are not read are left out, whatever their type."""
+    return lists.starts, lists.degrees, lists.neighbours, lists.weights if weights else _NO_WEIGHTS

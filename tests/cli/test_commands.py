@@ -29,7 +29,7 @@ def test_python_dash_m_is_the_same_command_line() -> None:
         [sys.executable, "-m", "grapin", "nonsense"], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert run.stderr == "grapin: there is no command 'nonsense'; there are convert, demo, generate, info.\n"
+    assert run.stderr == "grapin: there is no command 'nonsense'; there are convert, demo, doctor, generate, info, run.\n"
 
 
 def test_help_does_not_load_numba() -> None:

@@ -139,11 +139,10 @@ def test_ranks_do_not_depend_on_weights_and_solve_the_linear_system(stream: Muta
     np.testing.assert_allclose(reference.pagerank(graph), ranks, atol=1e-13)
 
 
-def test_paths_with_weights_are_refused_on_a_graph_without() -> None:
-    graph = ReferenceGraph.from_edges([0], [1])
-    for program in (reference.sssp, reference.sswp):
-        with pytest.raises(InvalidArgument, match="must have weights"):
-            program(graph, 0)
+def test_without_weights_every_edge_weighs_one() -> None:
+    graph = ReferenceGraph.from_edges([0, 1], [1, 2])
+    assert reference.sssp(graph, 0).tolist() == reference.bfs(graph, 0).tolist() == [0, 1, 2]
+    assert reference.sswp(graph, 0).tolist() == [reference.WIDEST, 1, 1]
 
 
 def test_a_source_that_does_not_exist_is_refused() -> None:
