@@ -13,6 +13,7 @@ list has been scanned.
 import numpy as np
 
 from grapin.compiled import kernel
+from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wide
 
 LONGEST_SCAN = 256
@@ -24,6 +25,7 @@ HUB_DEGREE = 1024
 SIZE_CLASSES = 40
 UNINDEXED = -1
 _SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
+_ROWS_AHEAD = 16
 _SIZE_BITS = 6  # enough to count the size classes
 EMPTY_SLOT = 0xFFFFFFFF
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Knuth's multiplicative hashing
@@ -192,6 +194,10 @@ def count_searches(lists: PackedLists, owner: Column, searched: bool, growing: b
     total, first = 0, 0
     while first < len(owner):
         vertex, last = owner[first], group_end(owner, first)
+        # This is the first loop over a batch, and every one after it needs these two.
+        if first + _ROWS_AHEAD < len(owner):
+            prefetch(lists.degrees, wide(owner[first + _ROWS_AHEAD]))
+            prefetch(lists.starts, wide(owner[first + _ROWS_AHEAD]))
         if 2 * lists.degrees[vertex] >= LONGEST_SCAN:
             degree = lists.degrees[vertex] + (last - first if growing else 0)
             if searched and lists.degrees[vertex] > LONGEST_SCAN and not has_index(lists, vertex):
