@@ -1,0 +1,254 @@
+"""The fixed point in rounds: take the best waiting vertices, let them make their offers, file what improved.
+
+A round usually takes all vertices of the best key, so each vertex settles once and its list is read once. When
+weights spread the keys so thin that threads would find nothing to share, and so many vertices wait that the next
+few are a small part of them, a round takes several keys at once; a vertex may then have to offer twice.
+
+A round is pushed or, where all its offers are equal, pulled, by what either is expected to read. One thread runs
+round after round until it meets one that is worth sharing (`share.py`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from grapin.compiled import kernel
+from grapin.kernels.cpu.buckets import (
+    BLOCK,
+    BUCKETS,
+    NO_BLOCK,
+    WAITING,
+    detach,
+    is_stale,
+    lowest,
+    new_buckets,
+    put,
+    release,
+    split,
+    with_room,
+)
+from grapin.kernels.cpu.heap import grown
+from grapin.kernels.cpu.lists import ITERATIONS, TRACE_FIELDS, write_trace
+from grapin.kernels.cpu.relax import mark_frontier, pull, push, survey
+from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer
+from grapin.kernels.words import LOW, NO_KEY, SHIFT
+
+SIZE, WIDTH, PIECES, PULLING, OFFERED, BEST, MERGED, TRACED, LOGGED, PLAN_SIZE = range(10)
+"""Places in a plan: vertices of the round, edges to push or vertices that may pull, pieces it is split into, whether
+it is pulled, the offer if it is, the best key waiting, how many vertices may be taken together though their keys
+differ; then how much of trace and log is used."""
+CROWD = 16
+"""Keys are merged only while so many times as many vertices wait as a round takes."""
+LINE_WORDS = 8
+"""Words in a cache line: scanning so many vertices costs about as much as reading one edge's target."""
+ROW = 16
+"""Numbers in a row of `tallies`: two cache lines, so that no two threads write to the same."""
+
+
+class Stage(NamedTuple):
+    """The arrays that rounds work with, kept from one to the next."""
+
+    near: Any
+    """The vertices of the round."""
+    offsets: Any
+    """The number of each one's first edge, counting through the round."""
+    found: Any
+    """Key above vertex for each improvement, piece by piece."""
+    old_keys: Any
+    """The key before each improvement, when changes are logged."""
+    counts: Any
+    """Improvements found in each piece."""
+    settled: Any
+    """A bit for each vertex that is known to have its final key."""
+    frontier: Any
+    """A bit for each vertex of the round, when it is pulled."""
+    lengths: Any
+    """What a pulled round read of each list, when a trace is written."""
+    tallies: Any
+    """A row for each thread."""
+    trace: Any
+    log: Any
+    """A vertex above the key it had, for each improvement."""
+
+
+def begin(words: Any, pushes: Any, active: Any) -> Any:
+    """File the vertices to begin with; those without a key or without edges have nothing to offer."""
+    origin = np.uint64(NO_KEY)
+    for i in range(active.size):
+        origin = min(origin, words[active[i]] >> SHIFT)
+    buckets = new_buckets(active.size, origin)
+    for i in range(active.size):
+        vertex = np.int64(active[i])
+        edges = np.int64(0)
+        for side in range(SIDES):
+            edges += np.int64(pushes[side][1][vertex])
+        if edges > 0 and words[vertex] >> SHIFT != np.uint64(NO_KEY):
+            put(buckets, (words[vertex] & ~LOW) | np.uint64(vertex))
+    return buckets
+
+
+def new_stage(bound: int, threads: int, pieces: int, *, tracing: bool, logging: bool) -> Stage:
+    """Return the arrays for a first round; what depends on the rounds grows with them."""
+    empty, zeros = np.empty, np.zeros
+    return Stage(
+        near=empty(64, np.int32),
+        offsets=empty(64, np.int64),
+        found=empty(64, np.uint64),
+        old_keys=empty(64 if logging else 0, np.uint32),
+        counts=zeros(pieces, np.int64),
+        settled=zeros((bound >> 6) + 1, np.uint64),
+        frontier=empty((bound >> 6) + 1, np.uint64),
+        lengths=empty(0, np.int32),
+        tallies=zeros((threads, ROW), np.int64),
+        trace=empty(1024 if tracing else 0, np.int64),
+        log=empty(1024 if logging else 0, np.uint64),
+    )
+
+
+def take(buckets: Any, words: Any, pushes: Any, most: int, near: Any, offsets: Any) -> tuple[Any, Any]:
+    """Move the vertices of the best key to `near`, and of further keys while there are at most `most`.
+
+    Vertices without edges have nothing to offer and are dropped. Returns how many were taken and how many edges they
+    have; `offsets` numbers those through.
+    """
+    size = 0
+    edges = np.int64(0)
+    bucket = lowest(buckets)
+    while bucket < BUCKETS:
+        if size + buckets.counts[bucket] > most:
+            if size > 0:
+                break
+            if bucket > 0:
+                split(buckets, bucket, words)
+                bucket = lowest(buckets)
+                if bucket > 0:
+                    continue
+        block, filled = detach(buckets, bucket)
+        while block != NO_BLOCK:
+            first = np.int64(block) * BLOCK
+            for place in range(first, first + filled):
+                item = buckets.items[place]
+                if is_stale(item, words):
+                    continue
+                vertex = np.int64(item & LOW)
+                near[size] = vertex
+                offsets[size] = edges
+                before = edges
+                for side in range(SIDES):
+                    edges += np.int64(pushes[side][1][vertex])
+                size += 1 if edges > before else 0
+            block, filled = release(buckets, block), BLOCK
+        bucket = lowest(buckets)
+    return size, edges
+
+
+def pays_to_pull(offered: int, edges: int, bound: int, words: Any, pulls: Any) -> bool:
+    """Tell whether pulling would read less than the `edges` that pushing reads.
+
+    Edges into the vertices that wait come from the frontier or from others that wait; taking the frontier's share of
+    edges as the chance that the next one is a hit says how many are read before it.
+    """
+    if LINE_WORDS * edges <= bound or offered >= np.int64(NO_KEY):
+        return False
+    waiting, waiting_edges = survey(offered, words, pulls)
+    until_hit = waiting * (1.0 + waiting_edges / edges)
+    return bound / LINE_WORDS + min(np.float64(waiting_edges), until_hit) < edges
+
+
+def trace_round(stage: Stage, plan: Any, iteration: int, pulls: Any, pushes: Any) -> None:
+    """Write down the lists that a round read; the caller has made room."""
+    used = plan[TRACED]
+    if plan[PULLING]:
+        for place in range(stage.lengths.size):
+            vertex, side = place // SIDES, place % SIDES
+            length = stage.lengths[place]
+            if length > 0:
+                read = 2 * vertex + 1 - side
+                start = pulls[side][0][vertex]
+                used = write_trace(stage.trace, used, iteration, read, start, length, ARRAYS)
+    else:
+        for turn in range(plan[SIZE]):
+            vertex = np.int64(stage.near[turn])
+            for side in range(SIDES):
+                starts, degrees, _neighbours, _weights = pushes[side]
+                if degrees[vertex] > 0:
+                    read = 2 * vertex + side
+                    length = np.int64(degrees[vertex])
+                    used = write_trace(stage.trace, used, iteration, read, starts[vertex], length, ARRAYS)
+    plan[TRACED] = used
+
+
+@kernel
+def file_found(buckets: Any, stage: Stage, plan: Any) -> None:
+    """Let what a round improved wait for its turn, and log it; the caller has made room."""
+    for piece in range(plan[PIECES]):
+        first = piece * plan[WIDTH] // plan[PIECES]
+        for place in range(first, first + stage.counts[piece]):
+            put(buckets, stage.found[place])
+            if stage.log.size > 0:
+                stage.log[plan[LOGGED]] = (stage.found[place] << SHIFT) | np.uint64(stage.old_keys[place])
+                plan[LOGGED] += 1
+
+
+def advance(
+    words: Any, pulls: Any, pushes: Any, buckets: Any, stage: Stage, plan: Any, shared_from: int, tally: Any
+) -> Any:
+    """Finish the round in the plan, then run rounds until one is at least `shared_from` wide or none is left.
+
+    Returns buckets and stage, which may have grown. The plan then holds the round that is to be shared.
+    """
+    bound = np.int64(pushes[0][1].size)
+    near, offsets, found, old_keys, counts, settled, frontier, lengths, tallies, trace, log = stage
+    while True:
+        if plan[SIZE] > 0:
+            improved = counts[: plan[PIECES]].sum()
+            buckets = with_room(buckets, improved)
+            if log.size > 0 and plan[LOGGED] + improved > log.size:
+                log = grown(log, plan[LOGGED] + improved)
+            if trace.size > 0:
+                lists = bound if plan[PULLING] else plan[SIZE]
+                needed = plan[TRACED] + TRACE_FIELDS * SIDES * lists
+                if needed > trace.size:
+                    trace = grown(trace, needed)
+            stage = Stage(
+                near, offsets, found, old_keys, counts, settled, frontier, lengths, tallies, trace, log
+            )
+            file_found(buckets, stage, plan)
+            if trace.size > 0:
+                trace_round(stage, plan, tally[ITERATIONS], pulls, pushes)
+        waiting = buckets.state[WAITING]
+        if waiting > near.size:
+            near, offsets = np.empty(2 * waiting, np.int32), np.empty(2 * waiting, np.int64)
+        most = plan[MERGED] if ARRAYS > 1 and waiting >= CROWD * plan[MERGED] else 0
+        size, edges = take(buckets, words, pushes, most, near, offsets)
+        plan[SIZE] = size
+        if size == 0:
+            break
+        tally[ITERATIONS] += 1
+        plan[BEST] = np.int64(buckets.origin[0])
+        plan[OFFERED] = offer(np.uint32(words[near[0]] >> SHIFT), 1) if ARRAYS == 1 else np.int64(NO_KEY)
+        plan[PULLING] = pays_to_pull(plan[OFFERED], edges, bound, words, pulls)
+        width = bound if plan[PULLING] else edges
+        plan[WIDTH] = width
+        if width > found.size:
+            found = np.empty(2 * width, np.uint64)
+            old_keys = np.empty(2 * width if old_keys.size > 0 else 0, np.uint32)
+        if plan[PULLING]:
+            mark_frontier(frontier, near, size)
+            if trace.size > 0:
+                lengths = np.zeros(SIDES * bound, np.int32)
+        if width >= shared_from:
+            plan[PIECES] = counts.size
+            break
+        plan[PIECES] = 1
+        if plan[PULLING]:
+            counts[0] = pull(
+                plan[OFFERED], frontier, 0, width, words, pulls, found, old_keys, lengths, tallies[0]
+            )
+        else:
+            counts[0] = push(
+                near, offsets, size, 0, width, plan[BEST], words, pushes, settled, found, old_keys, tallies[0]
+            )
+    return buckets, Stage(
+        near, offsets, found, old_keys, counts, settled, frontier, lengths, tallies, trace, log
+    )
