@@ -14,29 +14,30 @@ Strategies and the machine need Hypothesis; `poisoned_memory` and the comparison
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grapin.engine.verify import verify_answer
 from grapin.errors import MissingDependency
 from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
+    from grapin.engine.verify import verify_answer
     from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machine import StoreMachine
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
 
 _HOMES = {
-    "InvalidCase": "invalid",
-    "MutationStream": "strategies",
-    "StoreMachine": "machine",
-    "batches": "mutations",
-    "clearances": "mutations",
-    "edge_lists": "strategies",
-    "graphs": "strategies",
-    "hub_bursts": "mutations",
-    "hub_churns": "mutations",
-    "invalid_batches": "invalid",
-    "mutation_streams": "strategies",
+    "InvalidCase": "grapin.testing.invalid",
+    "MutationStream": "grapin.testing.strategies",
+    "StoreMachine": "grapin.testing.machine",
+    "batches": "grapin.testing.mutations",
+    "clearances": "grapin.testing.mutations",
+    "edge_lists": "grapin.testing.strategies",
+    "graphs": "grapin.testing.strategies",
+    "hub_bursts": "grapin.testing.mutations",
+    "hub_churns": "grapin.testing.mutations",
+    "invalid_batches": "grapin.testing.invalid",
+    "mutation_streams": "grapin.testing.strategies",
+    "verify_answer": "grapin.engine.verify",
 }
 
 __all__ = [
@@ -62,7 +63,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'grapin.testing' has no attribute {name!r}")
     try:
-        module = import_module(f"grapin.testing.{_HOMES[name]}")
+        module = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
         if error.name != "hypothesis":
             raise
