@@ -20,7 +20,7 @@ class PageRank(Accumulative):
 
     name = "pagerank"
 
-    def __init__(self, damping: float = 0.85, tolerance: float = 1e-4) -> None:
+    def __init__(self, damping: float = 0.85, tolerance: float = 1e-3) -> None:
         if not _is_number(damping) or not 0.0 <= damping < 1.0:
             refuse("damping", damping, "be at least 0 and below 1")
         if not _is_number(tolerance) or not LEAST_TOLERANCE <= tolerance <= 1.0:

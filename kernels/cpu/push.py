@@ -1,0 +1,124 @@
+"""Pushing: a vertex hands its residual on along its out-edges. Who is next decides how many edges are read.
+
+- `push_best` takes the residual that is worth most per edge and stops as soon as R is within the allowance: few edges.
+- `push_rounds` is the published way, to be measured against: every vertex whose residual exceeds one threshold pushes
+  once a round, until there is none.
+
+Both keep the equation of `residuals.py`, so either may follow the other, or the sweeps of `passes.py`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from grapin.compiled import compiled, kernel
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
+from grapin.kernels.cpu.priorities import LEVELS, NO_LEVEL, PREVIOUS, level_of, most_urgent, move
+from grapin.kernels.cpu.residuals import (
+    CEILING,
+    DRIFT,
+    FLOOR,
+    MASS,
+    OUTSIDE,
+    RESIDUAL,
+    ROUNDING,
+    THRESHOLD,
+    TOTAL,
+    Residuals,
+    file,
+    within,
+)
+
+
+@kernel
+def push(vertex: Any, run: int, damping: float, lists: Any, state: Residuals) -> int:
+    """Push a vertex that has out-edges. Return 1 when it is its first push in this run, otherwise 0."""
+    starts, degrees, neighbours, _weights = lists
+    cells, sums = state.cells, state.sums
+    degree = degrees[vertex]
+    amount = cells[vertex, RESIDUAL]
+    move(vertex, NO_LEVEL, state.rings)
+    state.pushed[vertex] += amount
+    cells[vertex, RESIDUAL] = 0.0
+    cells[vertex, CEILING] = max(degree * sums[FLOOR], sums[THRESHOLD])
+    share = damping * amount / degree
+    growth = -abs(amount)
+    sizes = 0.0
+    for place in range(starts[vertex], starts[vertex] + degree):
+        other = neighbours[place]
+        before = cells[other, RESIDUAL]
+        ceiling = cells[other, CEILING]
+        after = before + share
+        cells[other, RESIDUAL] = after
+        size = abs(after)
+        sizes += size
+        if ceiling != OUTSIDE:
+            growth += size - abs(before)
+            if size >= ceiling:
+                file(other, degrees[other], state)
+    sums[TOTAL] += growth
+    sums[MASS] += damping * amount
+    sums[DRIFT] += ROUNDING * (4 * abs(amount) + 2 * state.pushed[vertex] + 4 * sizes + sums[TOTAL])
+    is_first = state.last_push[vertex] != run
+    state.last_push[vertex] = run
+    return np.int64(is_first)
+
+
+@compiled
+def push_best(
+    run: int,
+    damping: float,
+    allowed: float,
+    budget: int,
+    lists: Any,
+    state: Residuals,
+    tally: Any,
+    trace: Any,
+    used: int,
+    tracing: bool,
+) -> Any:
+    """Push what is worth most per edge until R is at most `allowed` of Q, or `budget` edges are in the tally.
+
+    An iteration is a stretch of pushes from one level. Returns how many vertices pushed for the first time in this
+    run, and the trace with how much of it is used.
+    """
+    starts, degrees = lists[0], lists[1]
+    changed = 0
+    served = NO_LEVEL
+    while tally[EDGES] < budget and not within(allowed, state.sums):
+        vertex = most_urgent(state.rings)
+        if vertex < 0:
+            break
+        degree = degrees[vertex]
+        level = level_of(abs(state.cells[vertex, RESIDUAL]) / (degree * state.sums[FLOOR]))
+        if level < state.rings.levels[vertex]:
+            file(vertex, degree, state)
+            continue
+        if level != served:
+            tally[ITERATIONS] += 1
+            served = level
+        changed += push(vertex, run, damping, lists, state)
+        trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], np.int64(degree), 1)
+    return changed, trace, used
+
+
+@compiled
+def push_rounds(
+    run: int, damping: float, lists: Any, state: Residuals, tally: Any, trace: Any, used: int, tracing: bool
+) -> Any:
+    """Push every vertex over the threshold once a round until none is over it; returns as `push_best` does."""
+    starts, degrees = lists[0], lists[1]
+    changed = 0
+    while most_urgent(state.rings) >= 0:
+        tally[ITERATIONS] += 1
+        last = np.int64(state.rings.links[0, PREVIOUS]) - LEVELS
+        vertex = np.int64(-1)
+        while vertex != last:
+            vertex = np.int64(most_urgent(state.rings))
+            if abs(state.cells[vertex, RESIDUAL]) < state.sums[THRESHOLD]:
+                move(vertex, NO_LEVEL, state.rings)
+                continue
+            changed += push(vertex, run, damping, lists, state)
+            degree = np.int64(degrees[vertex])
+            trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], degree, 1)
+    return changed, trace, used
