@@ -28,7 +28,9 @@ from grapin.graph.packed import (
 from grapin.graph.snapshot import Lists
 
 _ROOM_PER_LINE = 1.15
-"""Lines of capacity for each line in use, whenever the arrays are laid out anew."""
+"""Lines of capacity for each line in use, when the arrays are first laid out and when they shrink."""
+_ROOM_WHEN_GROWN = 1.3
+"""The same when they grow: what has grown will grow, and each growth copies every list."""
 _SPARSEST = 0.4
 """The arrays shrink when less than this part of their lines is in use."""
 _LEAST_LINES = 64
@@ -67,7 +69,7 @@ class Adjacency:
             counters=np.zeros(COUNTERS, np.int64),
         )
         self.lists.counters[USED_LINES] = used_lines(self.lists, 0, self.bound)
-        self.lists = self._laid_out(self.used_lines)
+        self.lists = self._laid_out(int(self.used_lines * _ROOM_PER_LINE))
 
     @property
     def used_lines(self) -> int:
@@ -194,14 +196,14 @@ class Adjacency:
         """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
         wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
         if wanted > rebalance.DENSEST_ROOT * self.lines:
-            self.lists = self._laid_out(wanted)
+            self.lists = self._laid_out(int(wanted * _ROOM_WHEN_GROWN))
             self.growths += 1
 
     def shrink(self) -> None:
         """Give memory back when most of it is unused; the indices go as well and come back when needed."""
         if self.lines <= _LEAST_LINES or self.used_lines >= _SPARSEST * self.lines:
             return
-        lists = self._laid_out(self.used_lines)
+        lists = self._laid_out(int(self.used_lines * _ROOM_PER_LINE))
         lists.indices[: self.bound] = index.UNINDEXED
         lists.free_blocks[:] = -1
         lists.counters[SLOTS_TAKEN] = 0
@@ -212,9 +214,9 @@ class Adjacency:
         dtype = _WORD if name == "neighbours" or self.weight_dtype is None else self.weight_dtype
         return place(self.allocate, count, dtype, aligned=self.aligned).view(np.int32)
 
-    def _laid_out(self, used: int) -> PackedLists:
-        """Return the lists in fresh arrays with room for `used` lines and slack; the old ones stay whole."""
-        lines = max(int(used * _ROOM_PER_LINE), _LEAST_LINES)
+    def _laid_out(self, lines: int) -> PackedLists:
+        """Return the lists in fresh arrays of at least `lines` lines; the old ones stay whole."""
+        lines = max(lines, _LEAST_LINES)
         capacity = lines << self.lists.line_shift
         neighbours = self._place(capacity, "neighbours")
         weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
