@@ -112,8 +112,12 @@ class PageRankQuery:
 
     def values(self) -> NDArray[np.float64]:
         """Return the rank of each vertex below the bound; those that do not exist have 0."""
-        amounts = self._state.pushed[: self._bound] + self._state.cells[: self._bound, RESIDUAL]
-        return amounts / max(amounts.sum(), 1.0)  # each vertex has at least 1, so only no vertices have less
+        state, bound = self._state, self._bound
+        amounts: NDArray[np.float64] = state.pushed[:bound] + state.cells[:bound, RESIDUAL]
+        amounts /= max(
+            amounts.sum(), 1.0
+        )  # every vertex has at least 1: only where there is none, it is less
+        return amounts
 
     def parents(self) -> NDArray[np.int32]:
         """Return -1 for each vertex: a rank comes from everywhere."""
@@ -266,16 +270,11 @@ def _columns(edges: Edges) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _work(run: _Run) -> Work:
-    tally = run.tally
-    counters = Counters(
-        int(tally[EDGES]),
-        int(tally[LISTS]),
-        *tally[REQUESTS : REQUESTS + 4].tolist(),
-        pages=int(tally[PAGES]),
-    )
+    counts = run.tally.tolist()
+    counters = Counters(counts[EDGES], counts[LISTS], *counts[REQUESTS : REQUESTS + 4], counts[PAGES])
     reads = run.trace[: run.used].reshape(-1, TRACE_FIELDS).copy() if run.tracing else None
     return Work(
-        iterations=int(tally[ITERATIONS]),
+        iterations=counts[ITERATIONS],
         changed=int(run.changed),
         dense=run.dense,
         counters=counters,
