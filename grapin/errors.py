@@ -39,3 +39,8 @@ class WrongAnswer(GrapinError, AssertionError):
 
 class ValueOverflow(GrapinError, OverflowError):
     """A value no longer fits into the 32 bits a key has; it is reported, never wrapped around."""
+
+    def __init__(self, program: str) -> None:
+        super().__init__(
+            f"a value of {program} does not fit into 32 bits: use smaller weights, or float32 ones"
+        )

@@ -79,7 +79,8 @@ class Trace:
     def load(cls, path: str | Path) -> "Trace":
         """Read a saved trace."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # Opened here, because NumPy leaves a file open that turns out not to be an archive.
+            with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 about = json.loads(bytes(file["about"]))
                 reads = {name: file[f"reads.{name}"] for name in _COLUMNS}
                 phases = {name: file[f"phases.{name}"] for name in _PHASE_COLUMNS}

@@ -70,13 +70,10 @@ def _value_pairs(*, real: bool, larger: bool) -> list[tuple[Any, Any]]:
 
 
 def _weights(graph: Graph) -> list[Any]:
-    if graph.weight_dtype is None:
-        return [1]
-    weights = graph.snapshot().out.weights
-    if graph.edges == 0:
-        return [weights.dtype.type(1)]
-    source_lists = graph.snapshot().out
-    vertices = np.flatnonzero(source_lists.degrees)[:_SAMPLED_WEIGHTS]
-    sampled = weights[source_lists.starts[vertices]]
-    # int() and float32 keep NumPy's fixed widths out of the user's function, as the compiled one has none to overflow.
-    return [int(weight) for weight in sampled] if weights.dtype.kind == "i" else list(sampled)
+    """Return a few weights of the graph as the compiled rule will see them: whole numbers of any size, or float32."""
+    lists = graph.snapshot().out
+    if graph.weight_dtype is None or graph.edges == 0:
+        return [np.float32(1)] if graph.weight_dtype == np.float32 else [1]
+    vertices = np.flatnonzero(lists.degrees)[:_SAMPLED_WEIGHTS]
+    sampled = lists.weights[lists.starts[vertices]]
+    return list(sampled) if graph.weight_dtype == np.float32 else [int(weight) for weight in sampled]

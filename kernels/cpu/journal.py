@@ -44,16 +44,25 @@ class Losses(NamedTuple):
 
 def new_journal(bound: int) -> Journal:
     """Return an empty journal for vertices below `bound`."""
-    empty = np.empty
     return Journal(
-        np.zeros(bound, np.uint8), empty(bound, np.int32), empty(bound, np.uint32), np.zeros(1, np.int64)
+        marks=np.zeros(bound, np.uint8),
+        vertices=np.empty(bound, np.int32),
+        keys=np.empty(bound, np.uint32),
+        count=np.zeros(1, np.int64),
     )
 
 
 def new_losses(bound: int) -> Losses:
     """Return room for losses among vertices below `bound`."""
-    keys = [np.empty(bound, np.uint32) for _ in range(4)]
-    return Losses(np.empty(bound, np.int32), *keys, np.empty(bound, np.int32), np.zeros(1, np.int64))
+    return Losses(
+        vertices=np.empty(bound, np.int32),
+        keys=np.empty(bound, np.uint32),
+        parents=np.empty(bound, np.uint32),
+        sure_keys=np.empty(bound, np.uint32),
+        sure_parents=np.empty(bound, np.uint32),
+        open_edges=np.empty(bound, np.int32),
+        count=np.zeros(1, np.int64),
+    )
 
 
 @compiled
@@ -71,3 +80,10 @@ def log_once(journal: Journal, vertex: Any, key: Any) -> None:
         journal.vertices[place] = vertex
         journal.keys[place] = key
         journal.count[0] = place + 1
+
+
+@compiled
+def log_all(journal: Journal, vertices: Any, keys: Any) -> None:
+    """Write down vertices with the keys they had, but for those that are written down already."""
+    for i in range(vertices.size):
+        log_once(journal, vertices[i], keys[i])

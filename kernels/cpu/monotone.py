@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.counters import Counters
-from grapin.errors import ValueOverflow
+from grapin.errors import InvalidArgument, ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cpu.binding import bind_monotone
 from grapin.kernels.cpu.correct import orphan_removed
-from grapin.kernels.cpu.journal import Journal, Losses, new_journal, new_losses
+from grapin.kernels.cpu.journal import Journal, Losses, log_all, new_journal, new_losses
 from grapin.kernels.cpu.lists import (
     EDGES,
     ITERATIONS,
@@ -31,13 +32,15 @@ from grapin.kernels.cpu.lists import (
     new_tally,
 )
 from grapin.kernels.cpu.starting import place_vertices
+from grapin.kernels.cpu.sweep import sweep
 from grapin.kernels.rules import Coding, coding
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 from grapin.programs.program import Monotone, source_arrays
 from grapin.systems import System
 from grapin.work import Work
 
-NO_LIMIT = np.iinfo(np.int64).max
+SWEPT_FROM = 1 << 12
+"""So many queued vertices are settled by a sweep: its buckets are cheaper than a heap, and threads can share it."""
 _NO_WEIGHTS = np.empty(0, np.int32)
 _NO_WEIGHTS.flags.writeable = False  # as the store's own arrays are, so that one compiled kernel serves both
 
@@ -55,8 +58,15 @@ class _Run:
     invalidated: int = 0
     dense: bool = False
 
+    def add(self, reads: NDArray[np.int64] | None) -> None:
+        """Put what a sweep read behind what was read before."""
+        if reads is not None:
+            self.trace = np.concatenate((self.trace[: self.used], reads.ravel()))
+            self.used = len(self.trace)
+
     @property
     def reads(self) -> NDArray[np.int64] | None:
+        """One row a list read, when tracing."""
         return self.trace[: self.used].reshape(-1, TRACE_FIELDS).copy() if self.tracing else None
 
 
@@ -88,7 +98,15 @@ class MonotoneQuery:
         """Compute the values from nothing."""
         self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
-        self._restart(run, snapshot)
+        try:
+            self._restart(run, snapshot)
+        except NumbaError as error:
+            kind = type(self.program).__name__
+            reason = str(error).strip().splitlines()[-1].strip() or type(error).__name__
+            raise InvalidArgument(
+                f"{kind}.edge must compile: plain arithmetic on its two arguments ({reason}); "
+                "device='reference' runs it as it is"
+            ) from error
         return self._work(run, changed=int(np.count_nonzero(self._keys() != NO_KEY)), affected=0)
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
@@ -216,6 +234,9 @@ class MonotoneQuery:
                 heap, size = kernels.queue_offers(
                     words, journal, heap, size, way.source, way.target, self._weights(way), run.tally
                 )
+        if size >= SWEPT_FROM:
+            self._settle(run, np.unique((heap[:size] & LOW).astype(np.int32)), changes=True)
+            return True
         left, run.trace, run.used = kernels.forward(
             words, journal, run.pushes, heap, size, budget, run.tally, run.trace, run.used, run.tracing
         )
@@ -228,15 +249,24 @@ class MonotoneQuery:
             heap, size, run.tally, run.trace, run.tracing,
         )  # fmt: skip
         run.invalidated = int(self._losses.count[0])
-        self._settle(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32))
+        self._settle(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32), changes=True)
 
-    def _settle(self, run: _Run, active: NDArray[np.int32]) -> None:
+    def _settle(self, run: _Run, active: NDArray[np.int32], *, changes: bool) -> None:
         """Let the given vertices offer their keys, and all that improve by it, until nothing changes."""
-        heap = np.sort((self._words[active] & ~LOW) | active.astype(np.uint64))
-        _left, run.trace, run.used = self._kernels.forward(
-            self._words, self._journal, run.pushes, heap, len(heap), NO_LIMIT, run.tally, run.trace, run.used,
-            run.tracing,
-        )  # fmt: skip
+        swept = sweep(
+            self._kernels,
+            self._words,
+            run.pulls,
+            run.pushes,
+            active,
+            threads=self.threads,
+            tally=run.tally,
+            trace=run.tracing,
+            changes=changes,
+        )
+        run.add(swept.reads)
+        if swept.vertices is not None:
+            log_all(self._journal, swept.vertices, swept.old_keys)
 
     def _restart(self, run: _Run, snapshot: Snapshot) -> None:
         """Forget all values and compute them from nothing."""
@@ -246,9 +276,8 @@ class MonotoneQuery:
         self._words[:] = UNREACHED
         self._words[roots] = (keys[keys != NO_KEY].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
         before = int(run.tally[EDGES])
-        self._settle(run, roots)
+        self._settle(run, roots, changes=False)
         self._passes = max(1.0, (int(run.tally[EDGES]) - before) / max(1, snapshot.edges * self._sides))
-        self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
 
     def _recompute(self, run: _Run, snapshot: Snapshot) -> Work:
         """Compute all from nothing, and compare with the keys from before the batch."""

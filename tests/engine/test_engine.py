@@ -1,0 +1,164 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import grapin
+from grapin.errors import InvalidArgument, InvalidBatch, InvalidFile, ValueOverflow
+from grapin.systems import SYSTEMS
+from grapin.testing import MutationStream, mutation_streams
+
+UNREACHED = 2**63 - 1
+
+
+def chain(**options: object) -> grapin.Graph:
+    """0 -> 1 -> 2 -> 3, each edge weighing 2."""
+    return grapin.Graph.from_edges([0, 1, 2], [1, 2, 3], [2, 2, 2], **options)  # type: ignore[arg-type]
+
+
+def test_several_programs_share_one_graph_and_one_batch() -> None:
+    engine = grapin.Engine(chain(), [grapin.BFS(0), grapin.SSSP(0)])
+    report = engine.apply(grapin.Batch(insert=[(0, 3, 3)]))
+    assert engine.answers[0].values.tolist() == [0, 1, 2, 1]
+    assert engine.answers[1].values.tolist() == [0, 2, 4, 3]
+    assert report.changed == 2
+    assert [query.program for query in report.queries] == ["bfs", "sssp"]
+    with pytest.raises(InvalidArgument, match=r"engine.answers\[i\]"):
+        _ = engine.values
+
+
+def test_a_refused_batch_changes_neither_graph_nor_answer() -> None:
+    graph = chain()
+    engine = grapin.Engine(graph, grapin.SSSP(0))
+    before = engine.values
+    with pytest.raises(InvalidBatch):
+        engine.apply(grapin.Batch(delete=[(0, 1)], insert=[(0, 99, 1)]))
+    assert graph.has_edge(0, 1)
+    assert engine.values.tolist() == before.tolist()
+    engine.apply(grapin.Batch(delete=[(0, 1)]))
+    assert engine.values.tolist() == [0, UNREACHED, UNREACHED, UNREACHED]
+
+
+def test_a_graph_changed_behind_the_engine_is_noticed() -> None:
+    graph = chain()
+    engine = grapin.Engine(graph, grapin.BFS(0))
+    graph.apply(grapin.Batch(delete=[(0, 1)]))
+    with pytest.raises(InvalidArgument, match=r"graph.version=1 must be 0"):
+        engine.apply(grapin.Batch())
+
+
+def test_a_path_leads_from_the_source_over_edges_to_the_vertex() -> None:
+    engine = grapin.Engine(chain(), grapin.SSSP(0))
+    assert engine.path(3) == [0, 1, 2, 3]
+    engine.apply(grapin.Batch(delete=[(1, 2)]))
+    assert engine.path(3) == []
+    assert engine.path(0) == [0]
+
+
+def test_a_source_may_go_and_come_back() -> None:
+    engine = grapin.Engine(chain(), grapin.BFS(0))
+    engine.apply(grapin.Batch(delete_vertices=[0]))
+    assert (engine.values == UNREACHED).all()
+    engine.apply(grapin.Batch(insert_vertices=[0], insert=[(0, 2, 1)]))
+    assert engine.values.tolist() == [0, UNREACHED, 1, 2]
+
+
+def test_several_sources_may_start_with_values_of_their_own() -> None:
+    engine = grapin.Engine(chain(), grapin.SSSP({0: 10, 2: 1}))
+    assert engine.values.tolist() == [10, 12, 1, 3]
+    engine.apply(grapin.Batch(insert=[(2, 0, 0)]))
+    assert engine.values.tolist() == [1, 3, 1, 3]
+    engine.apply(grapin.Batch(delete=[(2, 0)]))
+    assert engine.values.tolist() == [10, 12, 1, 3]
+
+
+def test_a_distance_that_does_not_fit_is_an_error_and_stays_one() -> None:
+    largest = 2**31 - 1
+    graph = grapin.Graph.from_edges([0, 1, 2], [1, 2, 3], [largest, largest, largest])
+    with pytest.raises(ValueOverflow, match="sssp"):
+        grapin.Engine(graph, grapin.SSSP(0))
+    graph = grapin.Graph.from_edges([0, 1], [1, 2], [largest, largest], vertices=4)
+    engine = grapin.Engine(graph, grapin.SSSP(0))
+    for batch in (grapin.Batch(insert=[(2, 3, largest)]), grapin.Batch()):
+        with pytest.raises(ValueOverflow, match="sssp"):
+            engine.apply(batch)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda graph: grapin.Engine(graph, grapin.BFS(9)), "source=9 must be a vertex"),
+        (lambda graph: grapin.Engine(graph, []), "at least one program"),
+        (lambda graph: grapin.Engine(graph, grapin.BFS(0), system="bonded"), "did you mean 'bounded'"),
+        (lambda graph: grapin.Engine(graph, grapin.BFS(0), device="gpu"), "device='gpu' must be one of"),
+        (lambda graph: grapin.Engine(graph, grapin.BFS(0), threads=0), "threads=0 must be at least 1"),
+        (lambda graph: grapin.Engine(graph, grapin.BFS(0)).trace, "trace=False must be True"),
+        (lambda _graph: grapin.Engine(chain(in_direction=False), grapin.BFS(0)), "in_direction"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_remedy(make: object, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        make(chain())  # type: ignore[operator]
+
+
+@given(mutation_streams(weights="int32"), st.sampled_from(sorted(SYSTEMS)), st.sampled_from([1, 2]))
+def test_counters_of_a_run_are_those_of_its_trace(stream: MutationStream, system: str, threads: int) -> None:
+    graph = grapin.Graph.from_edges(**stream.start)
+    assume(graph.has_vertex(0))
+    engine = grapin.Engine(graph, grapin.SSSP(0), system=system, trace=True, threads=threads)
+    reports = [engine.started, *(engine.apply(batch) for batch in stream.batches)]
+    trace = engine.trace
+    for phase, report in enumerate(reports):
+        assert trace.counters(phase) == report.counters
+    assert trace.phases["version"].tolist() == list(range(len(reports)))
+
+
+@given(mutation_streams(weights="int32", max_batches=2))
+def test_a_trace_is_the_same_after_saving_and_loading(
+    tmp_path_factory: pytest.TempPathFactory, stream: MutationStream
+) -> None:
+    graph = grapin.Graph.from_edges(**stream.start)
+    assume(graph.has_vertex(0))
+    engine = grapin.Engine(graph, grapin.SSSP(0), trace=True, threads=1)
+    for batch in stream.batches:
+        engine.apply(batch)
+    file = tmp_path_factory.mktemp("traces") / "run.npz"
+    engine.trace.save(file)
+    loaded = grapin.Trace.load(file)
+    assert loaded.about == engine.trace.about
+    for table in ("reads", "phases"):
+        for name, column in getattr(engine.trace, table).items():
+            np.testing.assert_array_equal(getattr(loaded, table)[name], column, strict=True)
+
+
+@given(mutation_streams(weights="int32"))
+def test_the_same_stream_gives_the_same_trace(stream: MutationStream) -> None:
+    traces = []
+    for _ in range(2):
+        graph = grapin.Graph.from_edges(**stream.start)
+        assume(graph.has_vertex(0))
+        engine = grapin.Engine(graph, grapin.SSSP(0), trace=True, threads=1)
+        for batch in stream.batches:
+            engine.apply(batch)
+        traces.append(engine.trace)
+    for name, column in traces[0].reads.items():
+        np.testing.assert_array_equal(traces[1].reads[name], column)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04junk"])
+def test_a_file_that_is_no_trace_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "broken.npz"
+    file.write_bytes(content)
+    with pytest.raises(InvalidFile, match=r"broken.npz: is not a trace"):
+        grapin.Trace.load(file)
+    with pytest.raises(InvalidFile, match="there is no such file"):
+        grapin.Trace.load(tmp_path / "absent.npz")
+
+
+def test_memory_is_accounted_for_by_part() -> None:
+    engine = grapin.Engine(chain(), grapin.BFS(0))
+    parts = engine.memory()
+    assert parts["answers[0].words"] >= 8 * 4
+    assert {name.split(".")[0] for name in parts} == {"graph", "answers[0]"}

@@ -1,0 +1,116 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grapin
+from grapin.cli.main import main
+from grapin.engine.verify import verify_answer
+from grapin.errors import InvalidArgument
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents
+from grapin.programs.finding import find_program
+from grapin.testing import MutationStream, mutation_streams
+from grapin.testing.monotone import check_monotone
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "most_reliable_path.py"
+
+
+class Improving(grapin.Monotone):
+    name = "improving"
+
+    @staticmethod
+    def edge(value: Any, weight: Any) -> Any:
+        return value - weight
+
+
+class Reversing(grapin.Monotone):
+    name = "reversing"
+
+    @staticmethod
+    def edge(value: Any, weight: Any) -> Any:
+        return value + 1000 // (value + 1)
+
+
+class Uncompilable(grapin.Monotone):
+    name = "uncompilable"
+
+    @staticmethod
+    def edge(value: Any, weight: Any) -> Any:
+        return value + int(str(weight).replace("0", "1"))
+
+
+def a_graph() -> grapin.Graph:
+    return grapin.Graph.from_edges([0, 1], [1, 2], [3, 4])
+
+
+def test_the_documented_example_gives_the_most_reliable_path() -> None:
+    program = find_program(f"{EXAMPLE}:MostReliablePath")
+    graph = grapin.Graph.from_edges([0, 0, 1], [1, 2, 2], np.array([0.5, 0.3, 0.9], np.float32))
+    engine = grapin.Engine(graph, program(0))  # type: ignore[call-arg]  # found by name, so mypy cannot know
+    assert engine.values.tolist() == pytest.approx([1.0, 0.5, 0.45])
+    engine.apply(grapin.Batch(delete=[(1, 2)]))
+    assert engine.values.tolist() == pytest.approx([1.0, 0.5, 0.3])
+    assert engine.path(2) == [0, 2]
+
+
+def test_the_documented_example_runs_from_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = tmp_path / "links.csv"
+    rows.write_text("source,target,weight\n" + "".join(f"{i},{i + 1},0.9\n{i},{i + 2},0.7\n" for i in range(40)))
+    arguments = ["run", str(rows), "--program", f"{EXAMPLE}:MostReliablePath", "--batches", "3", "--batch-size", "4"]
+    assert main([*arguments, "--source", "0", "--verify"]) == 0
+    assert "Verified" in capsys.readouterr().out
+
+
+@given(mutation_streams(weights="float32", max_batches=3))
+def test_a_program_of_the_users_own_stays_right_under_any_stream(stream: MutationStream) -> None:
+    class Bottleneck(grapin.Monotone):
+        name = "bottleneck"
+        values = "float"
+
+        @staticmethod
+        def edge(value: Any, weight: Any) -> Any:
+            return max(value, weight)
+
+    graph = grapin.Graph.from_edges(**stream.start)
+    if not graph.has_vertex(0):
+        return
+    engine = grapin.Engine(graph, Bottleneck(0))
+    for batch in stream.batches:
+        engine.apply(batch)
+        verify_answer(engine.answers[0], graph)
+
+
+@pytest.mark.parametrize("program", [BFS(0), SSSP(0), SSWP(0), ConnectedComponents()], ids=lambda p: p.name)
+def test_the_programs_that_come_with_grapin_are_monotone(program: grapin.Monotone) -> None:
+    check_monotone(program)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"), [(Improving(0), "must not improve"), (Reversing(0), "must keep order")]
+)
+def test_a_program_that_is_not_monotone_is_refused_with_a_counterexample(
+    program: grapin.Monotone, reason: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=reason):
+        grapin.Engine(a_graph(), program)
+    with pytest.raises(InvalidArgument, match=reason):
+        check_monotone(program, weights=st.integers(1, 10))
+
+
+def test_a_rule_that_does_not_compile_is_refused_with_the_reason() -> None:
+    with pytest.raises(InvalidArgument, match=r"Uncompilable.edge must compile"):
+        grapin.Engine(a_graph(), Uncompilable(0))
+
+
+def test_a_rule_that_does_not_compile_still_runs_on_the_reference() -> None:
+    engine = grapin.Engine(a_graph(), Uncompilable(0), device="reference")
+    assert engine.values.tolist() == [0, 3, 7]
+
+
+@pytest.mark.parametrize("name", ["nothing.py:Nothing", f"{EXAMPLE}:Nothing", "ssp"])
+def test_a_program_that_cannot_be_found_is_refused_by_name(name: str) -> None:
+    with pytest.raises(InvalidArgument, match="program="):
+        find_program(name)
