@@ -7,9 +7,9 @@ sequentially consistent; a load is an acquire: what the program reads after it i
 from typing import Any
 
 from numba.core import types
-from numba.extending import intrinsic
 
 from grapin.compiled import kernel
+from grapin.graph.intrinsics import intrinsic
 
 _WORD_BYTES = 8
 
@@ -36,7 +36,7 @@ _minimum = _changing("umin")
 _sum = _changing("add")
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # Numba carries no types
+@intrinsic
 def _load(_typing: Any, array: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _element(context, builder, signature, arguments)

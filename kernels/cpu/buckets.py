@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import intrinsic
 
 from grapin.compiled import compiled, kernel
+from grapin.graph.intrinsics import intrinsic
 from grapin.kernels.words import LOW, SHIFT
 
 BUCKETS = 33
@@ -48,7 +48,7 @@ class Buckets(NamedTuple):
     """How many blocks were ever used, how many hold items now, and how many items there are."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]  # Numba carries no types
+@intrinsic
 def _leading_zeros(_typing: Any, _number: Any) -> Any:
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
@@ -155,7 +155,7 @@ def release(buckets: Buckets, block: Any) -> Any:
 
 
 @kernel
-def is_stale(item: Any, words: Any) -> bool:
+def is_stale(item: Any, words: Any) -> Any:
     """Tell whether the vertex of an item has a better key by now."""
     return words[np.int64(item & LOW)] >> SHIFT != item >> SHIFT
 

@@ -32,7 +32,7 @@ VERTICES_AHEAD = 8
 
 
 @kernel
-def has_bit(bits: Any, vertex: Any) -> bool:
+def has_bit(bits: Any, vertex: Any) -> Any:
     """Tell whether a vertex is in a set of 64 vertices a word."""
     return ((bits[vertex >> 6] >> np.uint64(vertex & 63)) & np.uint64(1)) != np.uint64(0)
 
@@ -83,8 +83,8 @@ def fetch_ahead(near: Any, size: int, turn: int, pushes: Any) -> None:
     for side in range(SIDES):
         starts, degrees, neighbours, weights = pushes[side]
         if far < size:
-            prefetch(starts, np.int64(near[far]))
-            prefetch(degrees, np.int64(near[far]))
+            prefetch(starts, near[far])
+            prefetch(degrees, near[far])
         if soon < size:
             prefetch(neighbours, starts[near[soon]])
             if ARRAYS > 1:
@@ -96,7 +96,7 @@ def push(
     offsets: Any,
     size: int,
     first: int,
-    last: int,
+    last: Any,
     best: int,
     words: Any,
     pushes: Any,
@@ -152,7 +152,7 @@ def pull(
     offered: int,
     frontier: Any,
     first: int,
-    last: int,
+    last: Any,
     words: Any,
     pulls: Any,
     found: Any,

@@ -142,7 +142,7 @@ def take(buckets: Any, words: Any, pushes: Any, most: int, near: Any, offsets: A
     return size, edges
 
 
-def pays_to_pull(offered: int, edges: int, bound: int, words: Any, pulls: Any) -> bool:
+def pays_to_pull(offered: Any, edges: Any, bound: Any, words: Any, pulls: Any) -> Any:
     """Tell whether pulling would read less than the `edges` that pushing reads.
 
     Edges into the vertices that wait come from the frontier or from others that wait; taking the frontier's share of
@@ -161,20 +161,19 @@ def trace_round(stage: Stage, plan: Any, iteration: int, pulls: Any, pushes: Any
     if plan[PULLING]:
         for place in range(stage.lengths.size):
             vertex, side = place // SIDES, place % SIDES
-            length = stage.lengths[place]
+            start, length = pulls[side][0][vertex], stage.lengths[place]
             if length > 0:
                 read = 2 * vertex + 1 - side
-                start = pulls[side][0][vertex]
                 used = write_trace(stage.trace, used, iteration, read, start, length, ARRAYS)
     else:
         for turn in range(plan[SIZE]):
-            vertex = np.int64(stage.near[turn])
+            vertex = int(stage.near[turn])
             for side in range(SIDES):
                 starts, degrees, _neighbours, _weights = pushes[side]
                 if degrees[vertex] > 0:
                     read = 2 * vertex + side
-                    length = np.int64(degrees[vertex])
-                    used = write_trace(stage.trace, used, iteration, read, starts[vertex], length, ARRAYS)
+                    start, length = starts[vertex], degrees[vertex]
+                    used = write_trace(stage.trace, used, iteration, read, start, length, ARRAYS)
     plan[TRACED] = used
 
 

@@ -20,7 +20,7 @@ from grapin.kernels.cpu import relax, rounds, share
 from grapin.kernels.cpu.atomics import atomic_minimum
 from grapin.kernels.cpu.lists import ITERATIONS, TALLY_SIZE, TRACE_FIELDS
 from grapin.kernels.rules import rebind
-from grapin.kernels.words import LOW, SHIFT
+from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 
 SHARED_FROM = 1 << 15
 """Width from which a round is shared: to read so many edges takes several times as long as to call threads."""
@@ -43,6 +43,28 @@ class Swept:
     """The vertices whose key changed, ascending, when changes were asked for."""
     old_keys: NDArray[np.uint32] | None = None
     """The keys those had before."""
+
+
+def start_words(
+    kernels: SimpleNamespace,
+    alive: NDArray[np.bool_],
+    roots: NDArray[np.int32],
+    root_keys: NDArray[np.uint32],
+) -> NDArray[np.uint64]:
+    """Return the words of all vertices before any edge has been looked at.
+
+    Args:
+        kernels: what `bind_monotone` returns for the program.
+        alive: which ids are vertices.
+        roots: the program's sources, ascending.
+        root_keys: the keys those start with.
+    """
+    words = np.full(len(alive), UNREACHED)
+    vertices = np.flatnonzero(alive).astype(np.int32)
+    keys = kernels.start_keys(vertices, roots, root_keys)
+    begins = keys != NO_KEY
+    words[vertices[begins]] = (keys[begins].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
+    return words
 
 
 def sweep(
@@ -122,16 +144,13 @@ def _share(
     threads: int,
 ) -> None:
     """Let threads execute the round in the plan."""
-    results = stage.found, stage.old_keys
+    width, results = plan[rounds.WIDTH], (stage.found, stage.old_keys)
     if plan[rounds.PULLING]:
-        offered, frontier = plan[rounds.OFFERED], stage.frontier
-        more = stage.lengths, stage.counts, stage.tallies
-        kernels.share_pull(threads, plan[rounds.WIDTH], offered, words, *pulls, frontier, *results, *more)
+        offers: tuple[Any, ...] = plan[rounds.OFFERED], words, *pulls, stage.frontier
+        kernels.share_pull(threads, width, *offers, *results, stage.lengths, stage.counts, stage.tallies)
     else:
-        size, width, best = plan[rounds.SIZE], plan[rounds.WIDTH], plan[rounds.BEST]
-        more = stage.counts, stage.tallies
-        near = stage.near, stage.offsets, stage.settled
-        kernels.share_push(threads, size, width, best, words, *pushes, *near, *results, *more)
+        offers = plan[rounds.BEST], words, *pushes, stage.near, stage.offsets, stage.settled
+        kernels.share_push(threads, plan[rounds.SIZE], width, *offers, *results, stage.counts, stage.tallies)
 
 
 def _two(sides: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -143,7 +162,8 @@ def _two(sides: tuple[Any, ...]) -> tuple[Any, Any]:
 def _numba_threads(count: int) -> Iterator[None]:
     """Let Numba run on this many threads, or on all it has, and restore its setting afterwards."""
     before = numba.get_num_threads()
-    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    most: Any = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # made when Numba is loaded
+    numba.set_num_threads(min(count, most))
     try:
         yield
     finally:
