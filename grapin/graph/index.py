@@ -17,9 +17,9 @@ from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wide
 
 LONGEST_SCAN = 256
-"""Lists up to this degree are always scanned: 16 cache lines in sequence cost no more than two at random."""
+"""Lists up to this degree are always scanned: 16 cache lines in sequence, and no memory for an index."""
 SCANS_BEFORE_INDEX = 8
-"""Building an index costs about as much as this many scans of its list, whatever the degree."""
+"""An index of a few hundred neighbours costs about as much to build as this many scans of its list."""
 HUB_DEGREE = 1024
 """Longer lists are indexed when the graph is built or they are first searched: they are few and often hit."""
 SIZE_CLASSES = 40
