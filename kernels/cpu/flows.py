@@ -10,8 +10,6 @@ The published way keeps p(u) and tells every neighbour: it reads the whole list 
 
 from typing import Any
 
-import numpy as np
-
 from grapin.compiled import compiled, kernel
 from grapin.kernels.cpu.lists import note_read
 from grapin.kernels.cpu.residuals import (
@@ -70,7 +68,7 @@ def change_flows(
 def _flow(vertex: Any, damping: float, degrees: Any, state: Residuals) -> float:
     """Return the flow before the batch; over a vertex's first edges, the flow after it."""
     before = degrees[vertex] - state.degree_change[vertex]
-    return damping * state.pushed[vertex] / (before if before > 0 else degrees[vertex])
+    return float(damping * state.pushed[vertex] / (before if before > 0 else degrees[vertex]))
 
 
 @kernel
@@ -108,7 +106,7 @@ def tell_neighbours(
     starts, degrees, neighbours, _weights = lists
     for edges in (inserted, deleted):
         for source in edges[0]:
-            degree = np.int64(degrees[source])
+            degree = int(degrees[source])
             before = degree - state.degree_change[source]
             if degree == 0 or state.cells[source, CEILING] != OUTSIDE:
                 continue
@@ -118,7 +116,7 @@ def tell_neighbours(
                 for place in range(start, start + degree):
                     receive(neighbours[place], difference, degrees, state)
                 state.sums[DRIFT] += ROUNDING * 8 * state.pushed[source]
-            trace, used = note_read(tally, trace, used, tracing, 2 * np.int64(source), start, degree, 1)
+            trace, used = note_read(tally, trace, used, tracing, 2 * int(source), start, degree, 1)
             settle(source, degree, state)
     for edges in (inserted, deleted):
         for source in edges[0]:

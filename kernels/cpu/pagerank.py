@@ -1,10 +1,10 @@
 """PageRank on the CPU: residuals between batches, and the choice between pushing a few vertices and sweeping all.
 
 A batch first changes flows (`flows.py`), then the most worthwhile residuals are pushed (`push.py`) until the error is
-within tolerance (`residuals.py` says why it is). After every stretch of pushes, the edges that going on would
-read are estimated from how fast the error has just fallen; when sweeps (`passes.py`) would read fewer, going by how
-fast they converged on this graph before, one is made. So small batches never cost a pass over the graph, and large ones
-cost little more than the passes they need.
+within tolerance (`residuals.py` says why it is). After every stretch of pushes, the cost of going on is estimated from
+how fast the error has just fallen; when sweeps (`passes.py`) would cost less, going by how fast they converged on this
+graph before, one is made. So small batches never cost a pass over the graph, and large ones cost little more than the
+passes they need.
 """
 
 from dataclasses import dataclass
@@ -42,6 +42,8 @@ BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor may take when the floor is set; it may grow by half."""
 ROUNDED = 1 / 8
 """The part of the allowance that rounding may take before residuals are computed anew."""
+OUT_OF_ORDER = 2
+"""What an edge costs that is read in the order of urgency, in edges that are read in the order of memory."""
 STRETCHES = 16
 """Pushes are looked at whenever they have read this part of the graph's edges."""
 MOST_OPERATIONS = 1 << 30
@@ -230,7 +232,7 @@ class PageRankQuery:
         return float((sums[TOTAL] + sums[DRIFT]) / (self._allowed * sums[MASS]))
 
     def _push_best(self, run: _Run) -> bool:
-        """Push the most worthwhile residuals; False as soon as sweeps promise to read fewer edges."""
+        """Push the most worthwhile residuals; False as soon as sweeps promise to be cheaper."""
         edges = run.snapshot.edges
         stretch = max(edges // STRETCHES, 64)
         while True:
@@ -245,7 +247,7 @@ class PageRankQuery:
                 return True
             if int(run.tally[EDGES]) - read < stretch or excess >= before:
                 return False
-            by_pushes = stretch * log(excess) / log(before / excess)
+            by_pushes = OUT_OF_ORDER * stretch * log(excess) / log(before / excess)
             by_sweeps = edges * ceil(log(excess) / -log(self._contraction))
             if by_pushes > by_sweeps:
                 return False
@@ -271,7 +273,8 @@ def _columns(edges: Edges) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 def _work(run: _Run) -> Work:
     counts = run.tally.tolist()
-    counters = Counters(counts[EDGES], counts[LISTS], *counts[REQUESTS : REQUESTS + 4], counts[PAGES])
+    sizes = counts[REQUESTS : REQUESTS + 4]
+    counters = Counters.of(counts[EDGES], counts[LISTS], sizes, counts[PAGES])
     reads = run.trace[: run.used].reshape(-1, TRACE_FIELDS).copy() if run.tracing else None
     return Work(
         iterations=counts[ITERATIONS],

@@ -11,11 +11,11 @@ cancel.
 
 from typing import Any
 
-import numpy as np
-
 from grapin.compiled import compiled, kernel
+from grapin.graph.intrinsics import prefetch
 from grapin.kernels.cpu.lists import ITERATIONS, note_read
 from grapin.kernels.cpu.priorities import NO_LEVEL, move
+from grapin.kernels.cpu.push import AHEAD
 from grapin.kernels.cpu.residuals import (
     CEILING,
     DRIFT,
@@ -52,7 +52,7 @@ def sweep(
     rounding = 0.0
     tally[ITERATIONS] += 1
     for vertex in range(bound):
-        degree = np.int64(degrees[vertex])
+        degree = int(degrees[vertex])
         amount = cells[vertex, RESIDUAL]
         if degree == 0 or abs(amount) < degree * state.sums[FLOOR]:
             continue
@@ -60,14 +60,16 @@ def sweep(
         cells[vertex, RESIDUAL] = 0.0
         share = damping * amount / degree
         start = starts[vertex]
-        for place in range(start, start + degree):
+        end = start + degree
+        for place in range(start, end):
+            prefetch(cells, 2 * int(neighbours[min(place + AHEAD, end - 1)]))
             other = neighbours[place]
             cells[other, RESIDUAL] += share
             rounding += abs(cells[other, RESIDUAL])
         rounding += 4 * abs(amount) + 2 * pushed[vertex]
         changed += state.last_push[vertex] != run
         state.last_push[vertex] = run
-        trace, used = note_read(tally, trace, used, tracing, 2 * np.int64(vertex), start, degree, 1)
+        trace, used = note_read(tally, trace, used, tracing, 2 * int(vertex), start, degree, 1)
     state.sums[DRIFT] += ROUNDING * rounding
     return changed, trace, used
 
@@ -122,7 +124,7 @@ def renew(
         cells[vertex, RESIDUAL] = alive[vertex] - state.pushed[vertex]
         rounding += abs(cells[vertex, RESIDUAL])
     for vertex in range(alive.size):
-        degree = np.int64(degrees[vertex])
+        degree = int(degrees[vertex])
         if degree == 0:
             continue
         share = damping * state.pushed[vertex] / degree
@@ -131,6 +133,6 @@ def renew(
             other = neighbours[place]
             cells[other, RESIDUAL] += share
             rounding += abs(cells[other, RESIDUAL]) + 2 * share
-        trace, used = note_read(tally, trace, used, tracing, 2 * np.int64(vertex), start, degree, 1)
+        trace, used = note_read(tally, trace, used, tracing, 2 * int(vertex), start, degree, 1)
     state.sums[DRIFT] = ROUNDING * rounding
     return trace, used

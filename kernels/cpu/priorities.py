@@ -77,4 +77,4 @@ def most_urgent(rings: Rings) -> int:
         if top[0] == 0:
             return -1
         top[0] -= 1
-    return np.int64(links[top[0], NEXT]) - LEVELS
+    return int(links[top[0], NEXT]) - LEVELS

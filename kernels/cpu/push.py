@@ -9,11 +9,10 @@ Both keep the equation of `residuals.py`, so either may follow the other, or the
 
 from typing import Any
 
-import numpy as np
-
 from grapin.compiled import compiled, kernel
+from grapin.graph.intrinsics import prefetch
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
-from grapin.kernels.cpu.priorities import LEVELS, NO_LEVEL, PREVIOUS, level_of, most_urgent, move
+from grapin.kernels.cpu.priorities import LEVELS, NEXT, NO_LEVEL, PREVIOUS, level_of, most_urgent, move
 from grapin.kernels.cpu.residuals import (
     CEILING,
     DRIFT,
@@ -28,6 +27,11 @@ from grapin.kernels.cpu.residuals import (
     file,
     within,
 )
+
+AHEAD = 12
+"""Residuals are asked for so many neighbours before they are needed: about the time that memory takes."""
+LINE = 16
+"""Vertex ids in a cache line of 64 bytes."""
 
 
 @kernel
@@ -44,7 +48,9 @@ def push(vertex: Any, run: int, damping: float, lists: Any, state: Residuals) ->
     share = damping * amount / degree
     growth = -abs(amount)
     sizes = 0.0
-    for place in range(starts[vertex], starts[vertex] + degree):
+    end = starts[vertex] + degree
+    for place in range(starts[vertex], end):
+        prefetch(cells, 2 * int(neighbours[min(place + AHEAD, end - 1)]))
         other = neighbours[place]
         before = cells[other, RESIDUAL]
         ceiling = cells[other, CEILING]
@@ -61,7 +67,26 @@ def push(vertex: Any, run: int, damping: float, lists: Any, state: Residuals) ->
     sums[DRIFT] += ROUNDING * (4 * abs(amount) + 2 * state.pushed[vertex] + 4 * sizes + sums[TOTAL])
     is_first = state.last_push[vertex] != run
     state.last_push[vertex] = run
-    return np.int64(is_first)
+    return int(is_first)
+
+
+@kernel
+def fetch_ahead(vertex: Any, lists: Any, state: Residuals) -> None:
+    """Have the memory at hand that the next two vertices of a level need; what is next may still change."""
+    starts, degrees, neighbours, _weights = lists
+    links = state.rings.links
+    near = int(links[LEVELS + vertex, NEXT]) - LEVELS
+    if near >= 0:
+        for place in range(0, min(degrees[near], 4 * LINE), LINE):
+            prefetch(neighbours, starts[near] + place)
+        far = int(links[LEVELS + near, NEXT]) - LEVELS
+        if far >= 0:
+            prefetch(starts, far)
+            prefetch(degrees, far)
+            prefetch(state.cells, 2 * far)
+            prefetch(state.pushed, far)
+            prefetch(state.last_push, far)
+            prefetch(links, 2 * (LEVELS + far))
 
 
 @compiled
@@ -97,8 +122,9 @@ def push_best(
         if level != served:
             tally[ITERATIONS] += 1
             served = level
+        fetch_ahead(vertex, lists, state)
         changed += push(vertex, run, damping, lists, state)
-        trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], np.int64(degree), 1)
+        trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], int(degree), 1)
     return changed, trace, used
 
 
@@ -111,14 +137,14 @@ def push_rounds(
     changed = 0
     while most_urgent(state.rings) >= 0:
         tally[ITERATIONS] += 1
-        last = np.int64(state.rings.links[0, PREVIOUS]) - LEVELS
-        vertex = np.int64(-1)
+        last = int(state.rings.links[0, PREVIOUS]) - LEVELS
+        vertex = -1
         while vertex != last:
-            vertex = np.int64(most_urgent(state.rings))
+            vertex = int(most_urgent(state.rings))
             if abs(state.cells[vertex, RESIDUAL]) < state.sums[THRESHOLD]:
                 move(vertex, NO_LEVEL, state.rings)
                 continue
             changed += push(vertex, run, damping, lists, state)
-            degree = np.int64(degrees[vertex])
+            degree = int(degrees[vertex])
             trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], degree, 1)
     return changed, trace, used

@@ -128,4 +128,4 @@ def settle(vertex: Any, degree: Any, state: Residuals) -> None:
 @kernel
 def within(allowed: float, sums: Any) -> bool:
     """Is R, with all that rounding may have hidden, at most this part of Q?"""
-    return sums[TOTAL] + sums[DRIFT] <= allowed * sums[MASS]
+    return bool(sums[TOTAL] + sums[DRIFT] <= allowed * sums[MASS])
