@@ -75,7 +75,7 @@ def test_a_vertex_whose_key_improved_comes_out_once_with_the_better_key(rows: li
             words[vertex] = new << 32
             buckets = with_room(buckets, 1)
             put(buckets, words[vertex] | np.uint64(vertex))
-    taken = {}
+    taken: dict[int, int] = {}
     for key in sorted(set(better)):
         best, vertices = take_best(buckets, words)
         live = [vertex for vertex in vertices if better[vertex] == best]
