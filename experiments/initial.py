@@ -22,7 +22,7 @@ from grapin.kernels.cpu.binding import bind_monotone
 from grapin.kernels.cpu.lists import EDGES, new_tally
 from grapin.kernels.cpu.sweep import start_words, sweep
 from grapin.kernels.rules import coding
-from grapin.kernels.words import NO_KEY, SHIFT
+from grapin.kernels.words import SHIFT
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.programs.program import source_arrays
 from grapin.units import format_seconds
@@ -52,9 +52,8 @@ class Ours:
         self.edges = graph.edges * sides
 
     def run(self, threads: int) -> Any:
-        """Return the keys, -1 where nothing reaches."""
-        words = start_words(self.kernels, self.alive, self.roots, self.root_keys)
-        active = np.flatnonzero(words >> SHIFT != NO_KEY).astype(np.int32)
+        """Return the words at the fixed point."""
+        words, active = start_words(self.kernels, self.alive, self.roots, self.root_keys)
         tally = new_tally()
         sweep(self.kernels, words, self.pulls, self.pushes, active, threads=threads, tally=tally)
         self.passes = tally[EDGES] / max(1, self.edges)

@@ -29,7 +29,7 @@ from grapin.kernels.cpu.buckets import (
 )
 from grapin.kernels.cpu.heap import grown
 from grapin.kernels.cpu.lists import ITERATIONS, TRACE_FIELDS, write_trace
-from grapin.kernels.cpu.relax import mark_frontier, pull, push, survey
+from grapin.kernels.cpu.relax import mark_frontier, pull, push, set_bit, survey
 from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer
 from grapin.kernels.words import LOW, NO_KEY, SHIFT
 
@@ -105,11 +105,13 @@ def new_stage(bound: int, threads: int, pieces: int, *, tracing: bool, logging: 
     )
 
 
-def take(buckets: Any, words: Any, pushes: Any, most: int, near: Any, offsets: Any) -> tuple[Any, Any]:
+def take(
+    buckets: Any, words: Any, pushes: Any, most: int, near: Any, offsets: Any, settled: Any
+) -> tuple[Any, Any]:
     """Move the vertices of the best key to `near`, and of further keys while there are at most `most`.
 
-    Vertices without edges have nothing to offer and are dropped. Returns how many were taken and how many edges they
-    have; `offsets` numbers those through.
+    Those of the best key are settled. Vertices without edges have nothing to offer and are dropped. Returns how many
+    were taken and how many edges they have; `offsets` numbers those through.
     """
     size = 0
     edges = np.int64(0)
@@ -131,6 +133,8 @@ def take(buckets: Any, words: Any, pushes: Any, most: int, near: Any, offsets: A
                 if is_stale(item, words):
                     continue
                 vertex = np.int64(item & LOW)
+                if bucket == 0:
+                    set_bit(settled, vertex)
                 near[size] = vertex
                 offsets[size] = edges
                 before = edges
@@ -219,7 +223,7 @@ def advance(
         if waiting > near.size:
             near, offsets = np.empty(2 * waiting, np.int32), np.empty(2 * waiting, np.int64)
         most = plan[MERGED] if ARRAYS > 1 and waiting >= CROWD * plan[MERGED] else 0
-        size, edges = take(buckets, words, pushes, most, near, offsets)
+        size, edges = take(buckets, words, pushes, most, near, offsets, settled)
         plan[SIZE] = size
         if size == 0:
             break

@@ -50,21 +50,21 @@ def start_words(
     alive: NDArray[np.bool_],
     roots: NDArray[np.int32],
     root_keys: NDArray[np.uint32],
-) -> NDArray[np.uint64]:
-    """Return the words of all vertices before any edge has been looked at.
+) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Return the words of all vertices before any edge has been looked at, and the vertices that have a key.
 
     Args:
         kernels: what `bind_monotone` returns for the program.
         alive: which ids are vertices.
-        roots: the program's sources, ascending.
+        roots: the program's sources, ascending; none when every vertex starts with a value of its own.
         root_keys: the keys those start with.
     """
     words = np.full(len(alive), UNREACHED)
-    vertices = np.flatnonzero(alive).astype(np.int32)
+    vertices = roots[alive[roots]] if len(roots) else np.flatnonzero(alive).astype(np.int32)
     keys = kernels.start_keys(vertices, roots, root_keys)
-    begins = keys != NO_KEY
-    words[vertices[begins]] = (keys[begins].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
-    return words
+    active = vertices[keys != NO_KEY]
+    words[active] = (keys[keys != NO_KEY].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
+    return words, active
 
 
 def sweep(

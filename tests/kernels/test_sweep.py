@@ -47,18 +47,16 @@ class Case:
             program, self.code, stored_weights=graph.weight_dtype is not None, sides=sides
         )
         roots, values = source_arrays(program)
-        self.words = start_words(self.kernels, graph.alive(), roots, self.code.encode(values))
+        self.words, self.active = start_words(self.kernels, graph.alive(), roots, self.code.encode(values))
         self.tally = new_tally()
 
     def sweep(self, threads: int, active: NDArray[np.int32] | None = None, **options: Any) -> Swept:
-        if active is None:
-            active = self.reached()
         return sweep(
             self.kernels,
             self.words,
             self.pulls,
             self.pushes,
-            active,
+            self.active if active is None else active,
             threads=threads,
             tally=self.tally,
             **options,
