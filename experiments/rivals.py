@@ -4,6 +4,7 @@ Each is called in the way its manual recommends, on its own form of the graph, m
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -94,7 +95,7 @@ def _networkit(edges: EdgeList, source: int, threads: int) -> dict[str, Run]:
 
 
 def _graphblas(edges: EdgeList, source: int, threads: int) -> dict[str, Run]:
-    import graphblas  # type: ignore[import-untyped]  # ships no types
+    graphblas: Any = import_module("graphblas")
 
     graphblas.ss.config["nthreads"] = threads
     size, weight = edges.vertices, np.asarray(edges.weight, np.int32)
