@@ -1,6 +1,6 @@
 """Edges read and time to keep PageRank fresh, beside a power iteration that starts from the previous answer.
 
-    python -m experiments.pagerank [--batches N] [--tolerance T] [GRAPH ...]
+    python -m experiments.pagerank [--batches N] [--tolerance T] [--seed N] [GRAPH ...]
 
 Both are held to one measured error: after each batch, the distance of our ranks from a solution that is exact to twelve
 digits; the power iteration stops at the first step that is as near, which is told to it for free. A step of it reads
@@ -83,13 +83,13 @@ def power_iteration(flows: Any, ranks: Ranks, exact: Ranks, error: float) -> tup
     return steps, seconds
 
 
-def follow(graph: Graph, program: PageRank, part: float, batches: int) -> Iterator[Beside]:
+def follow(graph: Graph, program: PageRank, part: float, batches: int, seed: int) -> Iterator[Beside]:
     """Apply batches to the graph and measure both on each; the first batch, which compiles, is left out."""
     query = PageRankQuery(program, find_system("bounded"))
     query.start(graph.snapshot(), tracing=False)
     exact = query.values()
     size = max(2, int(part * graph.edges))
-    for number, batch in enumerate(grapin.stream.sample(graph, batches=batches + 1, size=size, seed=1)):
+    for number, batch in enumerate(grapin.stream.sample(graph, batches=batches + 1, size=size, seed=seed)):
         before = query.values()
         applied = graph.apply(batch)
         snapshot = graph.snapshot()
@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="*", default=GRAPHS, metavar="GRAPH")
     parser.add_argument("--batches", type=int, default=10)
     parser.add_argument("--tolerance", type=float, default=PageRank().tolerance)
+    parser.add_argument("--seed", type=int, default=1, help="of the sampled batches")
     arguments = parser.parse_args()
     program = PageRank(tolerance=arguments.tolerance)
     bars = []
@@ -148,11 +149,12 @@ def main() -> None:
             continue
         for part in PARTS:
             graph = grapin.load(path, weights="none")
-            rows = list(follow(graph, program, part, arguments.batches))
+            rows = list(follow(graph, program, part, arguments.batches, arguments.seed))
             title = f"{name} ({format_count(graph.edges)} edges)"
             bars.append(summary(title, graph.edges, part, rows))
     print_bars(f"PageRank, tolerance {program.tolerance:g}, {arguments.batches} batches", bars)
-    record_bars("pagerank", {"tolerance": program.tolerance, "batches": arguments.batches}, bars)
+    configuration = {name: getattr(arguments, name) for name in ("tolerance", "batches", "seed")}
+    record_bars("pagerank", configuration, bars)
 
 
 if __name__ == "__main__":
