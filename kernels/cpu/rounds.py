@@ -1,8 +1,8 @@
 """The fixed point in rounds: take the best waiting vertices, let them make their offers, file what improved.
 
 A round usually takes all vertices of the best key, so each vertex settles once and its list is read once. When
-weights spread the keys so thin that threads would find nothing to share, and so many vertices wait that the next
-few are a small part of them, a round takes several keys at once; a vertex may then have to offer twice.
+weights spread the keys so thin that beginning a round costs more than the round, and so many vertices wait that the
+next few are a small part of them, it takes several keys at once; a vertex may then have to offer twice.
 
 A round is pushed or, where all its offers are equal, pulled, by what either is expected to read. One thread runs
 round after round until it meets one that is worth sharing (`share.py`).

@@ -25,7 +25,7 @@ from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 SHARED_FROM = 1 << 15
 """Width from which a round is shared: to read so many edges takes several times as long as to call threads."""
 MERGED = 1 << 12
-"""Vertices whose keys differ that are taken together for threads to share: on average about that width."""
+"""Vertices whose keys differ that are taken together: enough that a round costs more than to begin one."""
 PIECES = 8
 """Pieces of a round for each thread."""
 NEVER = np.iinfo(np.int64).max
@@ -95,7 +95,7 @@ def sweep(
     before = int(tally[ITERATIONS])
     pulls, pushes = _two(pulls), _two(pushes)
     plan = np.zeros(rounds.PLAN_SIZE, np.int64)
-    plan[rounds.MERGED] = MERGED if threads > 1 else 0
+    plan[rounds.MERGED] = MERGED
     bound = len(pushes[0][1])
     stage = rounds.new_stage(bound, threads, PIECES * threads, tracing=trace, logging=changes)
     buckets = kernels.begin(words, pushes, active)
