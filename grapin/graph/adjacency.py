@@ -109,13 +109,15 @@ class Adjacency:
     def find(self, owner: Column, neighbour: Column) -> Positions:
         """Return the position of each arc in its owner's list, -1 where it is not there."""
         positions = np.empty(len(owner), np.int64)
-        mutate.find_all(self.lists, owner, neighbour, positions)
+        if len(owner):
+            mutate.find_all(self.lists, owner, neighbour, positions)
         return positions
 
     def weights_at(self, owner: Column, positions: Positions) -> Patterns:
         """Return the weights of arcs found at these positions."""
         weights = np.empty(len(owner), np.int32)
-        mutate.weights_at(self.lists, owner, positions, weights)
+        if len(owner):
+            mutate.weights_at(self.lists, owner, positions, weights)
         return weights
 
     def memory(self) -> dict[str, int]:
@@ -177,23 +179,27 @@ class Adjacency:
             self.bound = bound
 
     def reserve_indices(self, owner: Column, *, searched: bool = True, growing: bool = False) -> None:
-        """Index lists that are `searched` often enough, with room for one more arc per name if `growing`."""
-        wanted = int(index.count_searches(self.lists, owner, searched, growing))
+        """Index long lists that are `searched`, with room for one more arc per name if `growing`."""
+        if not len(owner):
+            return
+        wanted = int(index.slots_wanted(self.lists, owner, searched, growing))
         if not wanted:
             return
         taken = int(self.lists.counters[SLOTS_TAKEN])
         if taken + wanted > len(self.lists.slots):
             slots = _longer(self.lists.slots, taken, max(taken + wanted, 2 * len(self.lists.slots)))
             self.lists = self.lists._replace(slots=slots)
-        index.prepare_indices(self.lists, owner, growing)
+        index.prepare_indices(self.lists, owner, searched, growing)
 
     def index_hubs(self) -> None:
-        """Index the longest lists, so that not even the first batches have to scan them."""
-        hubs = np.flatnonzero(self.lists.degrees[: self.bound] > index.HUB_DEGREE)
+        """Index all long lists, so that not even the first batches have to scan them."""
+        hubs = np.flatnonzero(self.lists.degrees[: self.bound] > index.LONGEST_SCAN)
         self.reserve_indices(hubs.astype(np.int32))
 
     def reserve_arcs(self, owner: Column) -> None:
         """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
+        if not len(owner):
+            return
         wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
         if wanted > rebalance.DENSEST_ROOT * self.lines:
             self.lists = self._laid_out(int(wanted * _ROOM_WHEN_GROWN))

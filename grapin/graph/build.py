@@ -1,6 +1,7 @@
 """Building both directions from edges in any order, in three passes of counting sort.
 
-Edges are grouped by target; walking the groups in order then fills the out-lists sorted by target, which puts
+Edges that come in order, each once, as generators and most files have them, are copied straight into the
+out-lists. Others are grouped by target; walking the groups in order then fills the out-lists sorted by target, which puts
 repetitions of an edge next to each other, in the order they were given, so that they are merged on the way;
 walking the out-lists in order fills the in-lists. Nothing but one grouped copy of the edges is needed beside
 the finished arrays.
@@ -12,12 +13,29 @@ import numpy as np
 
 from grapin.compiled import kernel
 from grapin.errors import InvalidArgument
+from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import Column, PackedLists, Patterns, Positions, wide
 
 DUPLICATE_RULES = ("last", "first", "min", "max", "sum", "refuse")
 _LAST, _FIRST, _MIN, _MAX, _SUM, _REFUSE = range(6)
 _MOST = 2**31 - 1
 _NO_VERTEX = -1
+_ROWS_AHEAD = 16
+
+
+class Ordered:
+    """Distinct directed edges that come sorted by source and target: nothing has to be moved twice."""
+
+    def __init__(self, source: Column, target: Column, weights: Patterns, bound: int) -> None:
+        self.target = target
+        self.weights = weights
+        self.out_degrees = np.zeros(bound, np.int32)
+        self.in_degrees = np.zeros(bound, np.int32)
+        _count_ends(source, target, self.out_degrees, self.in_degrees)
+
+    def fill(self, out: PackedLists, _rule: str, _weight_dtype: np.dtype[Any] | None) -> None:
+        """Fill the out-lists, whose starts are laid out for `out_degrees`."""
+        _copy_rows(self.target, self.weights, out)
 
 
 class Grouped:
@@ -54,6 +72,45 @@ class Grouped:
         )
 
 
+def grouped(
+    source: Column, target: Column, weights: Patterns, bound: int, *, both: bool, loops: bool
+) -> Ordered | Grouped:
+    """Return edges ready to fill lists with: each also the other way round if `both`, self loops if `loops`."""
+    if not both and loops and _ascending(source, target):
+        return Ordered(source, target, weights, bound)
+    return Grouped(source, target, weights, bound, both=both, loops=loops)
+
+
+@kernel
+def _ascending(source: Column, target: Column) -> bool:
+    """Return whether every edge comes after the one before it, by source and then by target."""
+    for row in range(1, len(source)):
+        before, here = source[row - 1], source[row]
+        if before > here or (before == here and target[row - 1] >= target[row]):
+            return False
+    return True
+
+
+@kernel
+def _count_ends(source: Column, target: Column, out_degrees: Column, in_degrees: Column) -> None:
+    for row in range(len(source)):
+        out_degrees[source[row]] += 1
+        in_degrees[target[row]] += 1
+
+
+@kernel
+def _copy_rows(target: Column, weights: Patterns, out: PackedLists) -> None:
+    row = 0
+    for vertex in range(len(out.degrees)):
+        start, degree = out.starts[vertex], wide(out.degrees[vertex])
+        for place in range(degree):
+            out.neighbours[start + place] = target[row + place]
+        if len(weights):
+            for place in range(degree):
+                out.weights[start + place] = weights[row + place]
+        row += degree
+
+
 @kernel
 def _count_by_target(
     source: Column, target: Column, bound: int, both: bool, loops: bool, ends: Positions
@@ -83,6 +140,11 @@ def _group(
 ) -> None:
     """Scatter the edges; `ends[v]` is where group `v` begins at first and where it ends afterwards."""
     for row in range(len(source)):
+        if row + 2 * _ROWS_AHEAD < len(source):
+            prefetch(ends, wide(target[row + 2 * _ROWS_AHEAD]))
+            prefetch(grouped_source, ends[target[row + _ROWS_AHEAD]])
+            if len(weights):
+                prefetch(grouped_weights, ends[target[row + _ROWS_AHEAD]])
         tail, head = source[row], target[row]
         if tail == head and not loops:
             continue
@@ -115,6 +177,17 @@ def _count_distinct(
 
 
 @kernel
+def _prefetch_tail(out: PackedLists, far: int, near: int) -> None:
+    """Ask for where the list of `far` ends, and for the end of the list of `near`, which was asked for before."""
+    prefetch(out.starts, wide(far))
+    prefetch(out.degrees, wide(far))
+    end = out.starts[near] + out.degrees[near]
+    prefetch(out.neighbours, end)
+    if len(out.weights):
+        prefetch(out.weights, end)
+
+
+@kernel
 def _fill_out(
     ends: Positions, source: Column, weights: Patterns, out: PackedLists, rule: int, real: bool
 ) -> tuple[int, int]:
@@ -124,6 +197,8 @@ def _fill_out(
     place = 0
     for target in range(len(out.degrees)):
         while place < ends[target]:
+            if place + 2 * _ROWS_AHEAD < len(source):
+                _prefetch_tail(out, source[place + 2 * _ROWS_AHEAD], source[place + _ROWS_AHEAD])
             tail = source[place]
             slot = out.starts[tail] + out.degrees[tail]
             if out.degrees[tail] and out.neighbours[slot - 1] == target:
@@ -161,16 +236,24 @@ def _merge(out: PackedLists, slot: int, weights: Patterns, place: int, rule: int
 
 
 @kernel
-def fill_in(out: PackedLists, in_: PackedLists, bound: int) -> None:
-    """Fill the in-lists, whose starts are laid out, from the out-lists."""
-    for vertex in range(len(in_.degrees)):
-        in_.degrees[vertex] = 0
+def fill_in(out: PackedLists, in_: PackedLists, bound: int, ends: Positions) -> None:
+    """Fill the in-lists, whose starts are laid out, from the out-lists; `ends` is room for a number a vertex."""
     for vertex in range(bound):
-        start = out.starts[vertex]
-        for place in range(start, start + out.degrees[vertex]):
+        ends[vertex] = in_.starts[vertex]
+    for vertex in range(bound):
+        first = out.starts[vertex]
+        last = first + out.degrees[vertex]
+        for place in range(first, last):
+            prefetch(ends, wide(out.neighbours[min(place + 2 * _ROWS_AHEAD, last - 1)]))
+            near = ends[out.neighbours[min(place + _ROWS_AHEAD, last - 1)]]
+            prefetch(in_.neighbours, near)
+            if len(in_.weights):
+                prefetch(in_.weights, near)
             head = out.neighbours[place]
-            slot = in_.starts[head] + in_.degrees[head]
+            slot = ends[head]
+            ends[head] = slot + 1
             in_.neighbours[slot] = vertex
             if len(in_.weights):
                 in_.weights[slot] = out.weights[place]
-            in_.degrees[head] += 1
+    for vertex in range(bound):
+        in_.degrees[vertex] = ends[vertex] - in_.starts[vertex]

@@ -29,6 +29,8 @@ class Found:
         return len(self.owner)
 
     def __getitem__(self, chosen: NDArray[np.bool_]) -> "Found":
+        if chosen.all():
+            return self
         weights = self.weights[chosen] if len(self.weights) else self.weights
         return Found(self.owner[chosen], self.neighbour[chosen], weights, self.positions[chosen])
 
@@ -48,10 +50,13 @@ class Change:
     def commit(self, lists: Adjacency) -> None:
         """Change the lists; nothing can fail any more."""
         packed = lists.lists
-        mutate.set_weights(packed, self.reweighted.owner, self.reweighted.positions, self.reweighted.weights)
-        mutate.delete_all(packed, self.deleted.owner, self.deleted.neighbour, self.deleted.positions)
-        inserted = self.inserted
-        mutate.append_all(packed, lists.bound, inserted.owner, inserted.neighbour, inserted.weights)
+        inserted, deleted, reweighted = self.inserted, self.deleted, self.reweighted
+        if len(reweighted):
+            mutate.set_weights(packed, reweighted.owner, reweighted.positions, reweighted.weights)
+        if len(deleted):
+            mutate.delete_all(packed, deleted.owner, deleted.neighbour, deleted.positions)
+        if len(inserted):
+            mutate.append_all(packed, lists.bound, inserted.owner, inserted.neighbour, inserted.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +123,8 @@ def _located(arcs: Found, lists: Adjacency) -> Found:
 
 def _by_neighbour(arcs: Found) -> Found:
     """Turn arcs round and sort them by their new owner."""
+    if not len(arcs):
+        return arcs
     # The row travels in the lower half of the sorted number: cheaper than sorting indices by a key.
     keys = (arcs.neighbour.astype(np.int64) << 32) | np.arange(len(arcs))
     keys.sort()
@@ -141,6 +148,8 @@ def _together(one: Found, other: Found) -> Found:
 
 
 def _absent(one: Found, other: Found) -> Arcs:
+    if not len(other):
+        return Arcs(one.owner, one.neighbour, one.weights[:0])
     source = np.concatenate((one.owner, other.owner))
     target = np.concatenate((one.neighbour, other.neighbour))
     return Arcs(source, target, one.weights[:0])

@@ -97,7 +97,7 @@ class Graph:
         if self_loops == "refuse":
             arguments.refuse_self_loops(columns)
         dtype = columns.weight_dtype
-        grouped = build.Grouped(
+        grouped = build.grouped(
             columns.source,
             columns.target,
             columns.patterns,
@@ -112,7 +112,7 @@ class Graph:
         in_ = None if directed else out
         if directed and in_direction:
             in_ = Adjacency(in_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
-            build.fill_in(out.lists, in_.lists, columns.vertices)
+            build.fill_in(out.lists, in_.lists, columns.vertices, np.empty(columns.vertices, np.int64))
         for lists in {id(lists): lists for lists in (out, in_) if lists is not None}.values():
             lists.index_hubs()
         edges = int(out.lists.degrees.sum(dtype=np.int64))

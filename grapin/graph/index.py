@@ -3,11 +3,10 @@
 Open addressing with linear probing, less than half full, deletion by shifting back (no tombstones). A slot is
 32 bits: the position in the list and, in the bits that leaves free, more of the neighbour's hash, so that
 hardly any other neighbour has to be compared. Positions are relative to the list's start, so moving a list
-leaves its index alone. An index is a cache: a long list gets one when it has been scanned so often that the
-scans cost as much as building it, and loses it when it gets short; a list without one is scanned.
+leaves its index alone. A long list gets one when the graph is built or when it is first searched, and loses it
+when it gets short; a list without one is scanned.
 
-The word `indices[v]` of a list is the first slot and the size class of its index, or, negative, how often the
-list has been scanned.
+The word `indices[v]` of a list is the first slot and the size class of its index, or `UNINDEXED`.
 """
 
 import numpy as np
@@ -18,10 +17,6 @@ from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wid
 
 LONGEST_SCAN = 256
 """Lists up to this degree are always scanned: 16 cache lines in sequence, and no memory for an index."""
-SCANS_BEFORE_INDEX = 8
-"""An index of a few hundred neighbours costs about as much to build as this many scans of its list."""
-HUB_DEGREE = 1024
-"""Longer lists are indexed when the graph is built or they are first searched: they are few and often hit."""
 SIZE_CLASSES = 40
 UNINDEXED = -1
 _SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
@@ -178,19 +173,15 @@ def _build_index(lists: PackedLists, vertex: int, degree: int) -> None:
 
 
 @kernel
-def _lacks_index(lists: PackedLists, vertex: int, degree: int) -> bool:
+def _lacks_index(lists: PackedLists, vertex: int, degree: int, searched: bool) -> bool:
     if has_index(lists, vertex):
         return bool(2 * degree >= (1 << index_size_class(lists, vertex)))
-    scans = UNINDEXED - lists.indices[vertex]
-    return bool(scans >= (1 if lists.degrees[vertex] > HUB_DEGREE else SCANS_BEFORE_INDEX))
+    return bool(searched and lists.degrees[vertex] > LONGEST_SCAN)
 
 
 @kernel
-def count_searches(lists: PackedLists, owner: Column, searched: bool, growing: bool) -> int:
-    """Note that each list is `searched` as often as it is in `owner`, which is sorted.
-
-    Returns the most slots that `prepare_indices` can take after that.
-    """
+def slots_wanted(lists: PackedLists, owner: Column, searched: bool, growing: bool) -> int:
+    """Return the most slots that `prepare_indices` can take."""
     total, first = 0, 0
     while first < len(owner):
         vertex, last = owner[first], group_end(owner, first)
@@ -200,23 +191,24 @@ def count_searches(lists: PackedLists, owner: Column, searched: bool, growing: b
             prefetch(lists.starts, wide(owner[first + _ROWS_AHEAD]))
         if 2 * lists.degrees[vertex] >= LONGEST_SCAN:
             degree = lists.degrees[vertex] + (last - first if growing else 0)
-            if searched and lists.degrees[vertex] > LONGEST_SCAN and not has_index(lists, vertex):
-                lists.indices[vertex] -= last - first
-            if _lacks_index(lists, vertex, degree):
+            if _lacks_index(lists, vertex, degree, searched):
                 total += 1 << _size_class_for(degree)
         first = last
     return total
 
 
 @kernel
-def prepare_indices(lists: PackedLists, owner: Column, growing: bool) -> None:
-    """Give the lists that deserve one an index, large enough for one more arc per name if `growing`."""
+def prepare_indices(lists: PackedLists, owner: Column, searched: bool, growing: bool) -> None:
+    """Index long lists that are to be `searched`, with room for one more arc for each time named if `growing`.
+
+    `owner` is sorted. Lists that have an index keep it, a larger one if need be, searched or not.
+    """
     first = 0
     while first < len(owner):
         vertex, last = owner[first], group_end(owner, first)
         if 2 * lists.degrees[vertex] >= LONGEST_SCAN:
             degree = lists.degrees[vertex] + (last - first if growing else 0)
-            if _lacks_index(lists, vertex, degree):
+            if _lacks_index(lists, vertex, degree, searched):
                 if has_index(lists, vertex):
                     drop_index(lists, vertex)
                 _build_index(lists, vertex, degree)

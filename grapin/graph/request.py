@@ -57,7 +57,8 @@ def request(
         for name, edges in (("insert", batch.insert), ("delete", batch.delete), ("reweight", batch.reweight))
     }
     for name, arcs in named.items():
-        _check_ends(name, arcs, vertices, change)
+        if len(arcs):
+            _check_ends(name, arcs, vertices, change)
     if not directed:
         named = {name: _both_ways(name, arcs) for name, arcs in named.items()}
         _check_conflicts(named)

@@ -72,6 +72,8 @@ class VertexSet:
     def change(self, batch: Batch) -> VertexChange:
         """Work out what a batch would insert and delete, refusing ids that leave a gap; changes nothing."""
         wanted, unwanted = batch.insert_vertices, batch.delete_vertices
+        if not len(wanted) and not len(unwanted):
+            return VertexChange(wanted, unwanted, self.bound, wanted)
         fresh = wanted[wanted >= self.bound]
         gap = fresh != np.arange(self.bound, self.bound + len(fresh))
         if gap.any():
@@ -97,6 +99,8 @@ class VertexSet:
 
     def commit(self, change: VertexChange) -> None:
         """Make a change that room is reserved for."""
+        if not len(change.inserted) and not len(change.deleted):
+            return
         self.bound = change.bound
         self.count += len(change.inserted) - len(change.deleted)
         self._alive[change.inserted] = True

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from store_model import arcs_of
 
 from grapin import Graph, InvalidArgument
-from grapin.graph.index import HUB_DEGREE
+from grapin.graph.index import LONGEST_SCAN
 
 MERGE: dict[str, Any] = {
     "last": lambda ws: ws[-1],
@@ -67,7 +67,7 @@ def test_lists_hold_the_same_edges_in_both_directions(
 
 
 def test_hubs_are_indexed_from_the_start() -> None:
-    count = HUB_DEGREE + 1
+    count = LONGEST_SCAN + 1
     graph = Graph.from_edges(np.zeros(count, np.int32), np.arange(count))
     graph.check()
     assert graph.memory()["out.index"] > graph.memory()["in.index"]
