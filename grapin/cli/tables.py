@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-
 _PIPED_WIDTH = 200
 """A file or a pipe has no edge to wrap at."""
 

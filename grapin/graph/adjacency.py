@@ -31,6 +31,8 @@ _ROOM_PER_LINE = 1.15
 """Lines of capacity for each line in use, when the arrays are first laid out and when they shrink."""
 _ROOM_WHEN_GROWN = 1.3
 """The same when they grow: what has grown will grow, and each growth copies every list."""
+_ROOM_FOR_SLOTS = 1.25
+"""Slots of indices for each slot in use, when there are too few; what is not written takes no memory."""
 _SPARSEST = 0.4
 """The arrays shrink when less than this part of their lines is in use."""
 _LEAST_LINES = 64
@@ -187,7 +189,7 @@ class Adjacency:
             return
         taken = int(self.lists.counters[SLOTS_TAKEN])
         if taken + wanted > len(self.lists.slots):
-            slots = _longer(self.lists.slots, taken, max(taken + wanted, 2 * len(self.lists.slots)))
+            slots = _longer(self.lists.slots, taken, int((taken + wanted) * _ROOM_FOR_SLOTS))
             self.lists = self.lists._replace(slots=slots)
         index.prepare_indices(self.lists, owner, searched, growing)
 

@@ -1,10 +1,10 @@
 """Building both directions from edges in any order, in three passes of counting sort.
 
 Edges that come in order, each once, as generators and most files have them, are copied straight into the
-out-lists. Others are grouped by target; walking the groups in order then fills the out-lists sorted by target, which puts
-repetitions of an edge next to each other, in the order they were given, so that they are merged on the way;
-walking the out-lists in order fills the in-lists. Nothing but one grouped copy of the edges is needed beside
-the finished arrays.
+out-lists. Others are grouped by target; walking the groups in order then fills the out-lists sorted by
+target, which puts repetitions of an edge next to each other, in the order they were given, so that they are
+merged on the way. Walking the out-lists in order fills the in-lists. Nothing but one grouped copy of the
+edges is needed beside the finished arrays.
 """
 
 from typing import Any

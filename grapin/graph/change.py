@@ -13,7 +13,7 @@ from grapin.edges import VertexArray
 from grapin.graph import mutate
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.packed import Patterns
-from grapin.graph.request import Arcs, Request
+from grapin.graph.request import Arcs, Request, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,9 @@ class Found:
     neighbour: VertexArray
     weights: Patterns
     positions: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        freeze(self.owner, self.neighbour, self.weights)
 
     def __len__(self) -> int:
         return len(self.owner)

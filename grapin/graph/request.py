@@ -28,6 +28,9 @@ class Arcs:
     target: VertexArray
     weights: Patterns
 
+    def __post_init__(self) -> None:
+        freeze(self.source, self.target, self.weights)
+
     def __len__(self) -> int:
         return len(self.source)
 
@@ -35,6 +38,12 @@ class Arcs:
     def keys(self) -> NDArray[np.int64]:
         """Source and target of each arc in one number, ascending."""
         return edge_keys(self.source, self.target)
+
+
+def freeze(*columns: NDArray[Any]) -> None:
+    """Forbid writing: to compiled code a column that may be written is of another type, and compiled anew."""
+    for column in columns:
+        column.flags.writeable = False
 
 
 @dataclass(frozen=True)

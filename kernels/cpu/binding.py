@@ -6,7 +6,7 @@ from typing import Any
 import numba
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu import correct, forward, published, starting
+from grapin.kernels.cpu import correct, forward, published, repair, starting
 from grapin.kernels.cpu.sweep import sweep_kernels
 from grapin.kernels.rules import Coding, digest, make_offer, make_start, rebind
 from grapin.programs.program import Monotone
@@ -52,5 +52,6 @@ def bind_monotone(program: Monotone, code: Coding, *, stored_weights: bool, side
             "ARRAYS": 2 if reads else 1,
         }
         kernels = {kernel.__name__: compiled(rebind(kernel, name, **rules)) for kernel in _KERNELS}
+        kernels["repair"] = compiled(rebind(repair.repair, name, **rules, **kernels))
         _bound[name] = SimpleNamespace(**kernels, **sweep_kernels(name, rules))
     return _bound[name]

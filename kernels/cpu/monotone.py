@@ -5,7 +5,6 @@ nothing would; if that is not enough it gives up and does just that, so a batch 
 of the two, whichever it turns out to be.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ from grapin.kernels.cpu.lists import (
     TRACE_FIELDS,
     new_tally,
 )
+from grapin.kernels.cpu.repair import GAVE_UP, SWEEP
 from grapin.kernels.cpu.starting import place_vertices
 from grapin.kernels.cpu.sweep import sweep
 from grapin.kernels.rules import Coding, coding
@@ -116,13 +116,9 @@ class MonotoneQuery:
         if self.system.repair == "recompute":
             return self._recompute(run, snapshot)
         self._change_vertices(applied)
-        heap, size = self._orphans(applied)
         if self.system.repair == "published":
-            self._repair_published(run, heap, size)
-        elif not self._repair_sparsely(run, snapshot, applied, heap, size):
-            return self._recompute(run, snapshot)
-        changed, affected = self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
-        return self._work(run, changed, affected)
+            return self._repair_published(run, applied)
+        return self._repair_sparsely(run, snapshot, applied)
 
     def values(self) -> NDArray[Any]:
         """Return the value of each vertex below the bound."""
@@ -180,76 +176,70 @@ class MonotoneQuery:
         if len(come):
             place_vertices(self._words, self._journal, come, self._start_keys(come))
 
-    def _orphans(self, applied: Applied) -> tuple[NDArray[np.uint64], int]:
-        """Queue every vertex whose support the batch took away."""
-        heap = np.empty(2 * (len(applied.deleted) + len(applied.reweighted)) + 64, np.uint64)
-        size = 0
-        for edges in self._ways(applied.deleted):
-            size = orphan_removed(self._words, self._journal, heap, size, edges.source, edges.target)
-        for edges in self._ways(applied.reweighted):
-            size = self._kernels.orphan_worsened(
-                self._words, self._journal, heap, size, edges.source, edges.target, self._weights(edges)
-            )
-        return heap, size
-
-    def _weights(self, edges: Edges) -> NDArray[Any]:
-        return edges.weight if self._reads_weights and edges.weight is not None else _NO_WEIGHTS
-
-    def _ways(self, edges: Edges) -> Iterator[Edges]:
-        """Yield edges in every direction in which values travel over them."""
-        if len(edges):
-            yield edges
-            if self._sides == 2:
-                yield Edges(edges.target, edges.source, edges.weight)
-
-    def _repair_sparsely(
-        self, run: _Run, snapshot: Snapshot, applied: Applied, heap: NDArray[np.uint64], size: int
-    ) -> bool:
-        """Correct, pull and go forward; False when that reads more edges than computing from nothing."""
-        kernels, words, journal, losses = self._kernels, self._words, self._journal, self._losses
-        budget = int(self._passes * snapshot.edges * self._sides) + len(applied.inserted)
-        losses.count[0] = 0
-        ahead = np.empty(64, np.int32)
-        left, ahead, improved, run.trace, run.used = kernels.correct(
-            words, journal, losses, run.pulls, run.pushes, self._roots, self._root_keys,
-            heap, size, ahead, budget, run.tally, run.trace, run.tracing,
-        )  # fmt: skip
-        run.invalidated = int(losses.count[0])
-        if left:
-            return False
-        run.trace, run.used = kernels.pull(
-            words,
-            losses,
+    def _repair_sparsely(self, run: _Run, snapshot: Snapshot, applied: Applied) -> Work:
+        """Read what changes and little more; give up when that is more than computing from nothing."""
+        ending, heap, size, changed, affected, run.trace, run.used = self._kernels.repair(
+            self._words,
+            self._journal,
+            self._losses,
             run.pulls,
+            run.pushes,
             self._roots,
             self._root_keys,
+            self._columns(applied.deleted),
+            self._columns(applied.reweighted),
+            self._columns(applied.inserted),
+            int(self._passes * snapshot.edges * self._sides) + len(applied.inserted),
+            SWEPT_FROM,
             run.tally,
             run.trace,
-            run.used,
             run.tracing,
         )
-        heap, size = kernels.queue_losses(words, journal, losses, ahead, improved, heap)
-        for edges in (applied.inserted, applied.reweighted):
-            for way in self._ways(edges):
-                heap, size = kernels.queue_offers(
-                    words, journal, heap, size, way.source, way.target, self._weights(way), run.tally
-                )
-        if size >= SWEPT_FROM:
+        run.invalidated = int(self._losses.count[0])
+        if ending == GAVE_UP:
+            return self._recompute(run, snapshot)
+        if ending == SWEEP:
             self._settle(run, np.unique((heap[:size] & LOW).astype(np.int32)), changes=True)
-            return True
-        left, run.trace, run.used = kernels.forward(
-            words, journal, run.pushes, heap, size, budget, run.tally, run.trace, run.used, run.tracing
-        )
-        return not left
+            return self._closed(run)
+        return self._work(run, changed, affected)
 
-    def _repair_published(self, run: _Run, heap: NDArray[np.uint64], size: int) -> None:
+    def _repair_published(self, run: _Run, applied: Applied) -> Work:
+        """Throw away what hung below lost edges, then let every vertex that has a value push it once."""
+        deleted, reweighted = self._columns(applied.deleted), self._columns(applied.reweighted)
+        queue = np.empty(2 * (len(applied.deleted) + len(applied.reweighted)) + 64, np.uint64)
+        size = 0
+        for tail, head in ((0, 1), (1, 0))[: self._sides]:
+            size = orphan_removed(self._words, self._journal, queue, size, deleted[tail], deleted[head])
+            size = self._kernels.orphan_worsened(
+                self._words, self._journal, queue, size, reweighted[tail], reweighted[head], reweighted[2]
+            )
         self._losses.count[0] = 0
         run.trace, run.used = self._kernels.invalidate(
-            self._words, self._journal, self._losses, run.pushes, self._roots, self._root_keys,
-            heap, size, run.tally, run.trace, run.tracing,
-        )  # fmt: skip
+            self._words,
+            self._journal,
+            self._losses,
+            run.pushes,
+            self._roots,
+            self._root_keys,
+            queue,
+            size,
+            run.tally,
+            run.trace,
+            run.tracing,
+        )
         run.invalidated = int(self._losses.count[0])
         self._settle(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32), changes=True)
+        return self._closed(run)
+
+    def _columns(self, edges: Edges) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return edges as kernels take them, with weights only where they are read."""
+        weights = edges.weight if self._reads_weights and edges.weight is not None else _NO_WEIGHTS
+        return edges.source, edges.target, weights
+
+    def _closed(self, run: _Run) -> Work:
+        return self._work(
+            run, *self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
+        )
 
     def _settle(self, run: _Run, active: NDArray[np.int32], *, changes: bool) -> None:
         """Let the given vertices offer their keys, and all that improve by it, until nothing changes."""
@@ -261,6 +251,7 @@ class MonotoneQuery:
             active,
             threads=self.threads,
             tally=run.tally,
+            pulling=self.system.repair == "bounded",  # the published systems only ever push
             trace=run.tracing,
             changes=changes,
         )

@@ -33,10 +33,10 @@ from grapin.kernels.cpu.relax import mark_frontier, pull, push, set_bit, survey
 from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer
 from grapin.kernels.words import LOW, NO_KEY, SHIFT
 
-SIZE, WIDTH, PIECES, PULLING, OFFERED, BEST, MERGED, TRACED, LOGGED, PLAN_SIZE = range(10)
+SIZE, WIDTH, PIECES, PULLING, OFFERED, BEST, MERGED, TRACED, LOGGED, PUSH_ONLY, PLAN_SIZE = range(11)
 """Places in a plan: vertices of the round, edges to push or vertices that may pull, pieces it is split into, whether
 it is pulled, the offer if it is, the best key waiting, how many vertices may be taken together though their keys
-differ; then how much of trace and log is used."""
+differ; then how much of trace and log is used, and whether rounds must not be pulled."""
 CROWD = 16
 """Keys are merged only while so many times as many vertices wait as a round takes."""
 LINE_WORDS = 8
@@ -230,7 +230,7 @@ def advance(
         tally[ITERATIONS] += 1
         plan[BEST] = np.int64(buckets.origin[0])
         plan[OFFERED] = offer(np.uint32(words[near[0]] >> SHIFT), 1) if ARRAYS == 1 else np.int64(NO_KEY)
-        plan[PULLING] = pays_to_pull(plan[OFFERED], edges, bound, words, pulls)
+        plan[PULLING] = 0 if plan[PUSH_ONLY] else pays_to_pull(plan[OFFERED], edges, bound, words, pulls)
         width = bound if plan[PULLING] else edges
         plan[WIDTH] = width
         if width > found.size:

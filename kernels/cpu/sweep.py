@@ -76,6 +76,7 @@ def sweep(
     *,
     threads: int,
     tally: NDArray[np.int64],
+    pulling: bool = True,
     trace: bool = False,
     changes: bool = False,
 ) -> Swept:
@@ -89,6 +90,7 @@ def sweep(
         active: distinct vertices, in any order, whose keys have not been offered yet.
         threads: how many work at once, as far as there are processors for them.
         tally: what is read is added here.
+        pulling: let vertices look for an offer themselves in rounds where that reads less.
         trace: say which lists were read.
         changes: say which keys changed.
     """
@@ -96,6 +98,7 @@ def sweep(
     pulls, pushes = _two(pulls), _two(pushes)
     plan = np.zeros(rounds.PLAN_SIZE, np.int64)
     plan[rounds.MERGED] = MERGED
+    plan[rounds.PUSH_ONLY] = not pulling
     bound = len(pushes[0][1])
     stage = rounds.new_stage(bound, threads, PIECES * threads, tracing=trace, logging=changes)
     buckets = kernels.begin(words, pushes, active)

@@ -1,0 +1,145 @@
+"""How many edges does a repair read? Ours, the published one, and the fewest that any repair can.
+
+    python -m experiments.reads [--quick]
+
+Batches of 0.1 % of the edges, half insertions and half deletions, mean of ten; and two real streams of insertions and
+deletions, replayed in ten batches after their first half.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.bars import DATA, Bar, print_bars, record_bars
+from grapin.edges import EdgeList
+from grapin.engine import Engine
+from grapin.files import load_edges
+from grapin.generators import generate
+from grapin.graph import Graph
+from grapin.loading import standing_edges
+from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
+from grapin.randomness import Draws
+from grapin.stream import Stream, temporal, workload
+
+GENERATED = "rmat:18:16"
+FILES = (
+    "soc-Epinions1.txt.gz",
+    "web-NotreDame.txt.gz",
+    "cnr-2000.txt.zst",
+    "actor-costar.txt.zst",
+    "world-highways.gr.zst",
+)
+STREAMS = ("out.wine-includes.zst", "out.debian-deps.zst")
+PART = 0.001
+BATCHES = 10
+TIMES_THE_BOUND = 2.0
+PART_OF_PUBLISHED = 1 / 200
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Edges read a batch over edges in the graph."""
+
+    ours: float
+    published: float
+    bound: float
+
+
+def programs(graph: Graph) -> Iterator[Monotone]:
+    """Yield the programs, from the vertex with the most out-edges."""
+    source = int(np.argmax(graph.snapshot().out.degrees))
+    yield from (BFS(source), SSSP(source), ConnectedComponents())
+
+
+def measure(stream: Stream, program: Monotone) -> Reads:
+    """Run one stream under both repairs."""
+    ours, bound = _mean_reads(stream, program, "bounded")
+    published, _ = _mean_reads(stream, program, "grapin-zc")
+    return Reads(ours, published, bound)
+
+
+def _mean_reads(stream: Stream, program: Monotone, system: str) -> tuple[float, float]:
+    graph = stream.graph()
+    engine = Engine(graph, program, system=system, threads=1)
+    reports = [engine.apply(batch) for batch in stream]
+    read = sum(report.edges_read for report in reports)
+    bound = sum(report.affected_edges for report in reports)
+    every = len(reports) * graph.edges
+    return read / every, bound / every
+
+
+def weighted(edges: EdgeList) -> EdgeList:
+    """Return simple edges with weights from 1 to 64 where the file has none."""
+    edges = standing_edges(edges)
+    if edges.weight is None:
+        drawn = Draws(0, "weights").below(64, len(edges)) + 1
+        edges = replace(edges, weight=drawn.astype(np.int32))
+    return edges
+
+
+def sampled_bars(name: str, edges: EdgeList) -> list[Bar]:
+    """Measure sampled batches on one graph."""
+    rows = len(edges) if edges.directed else 2 * len(edges)
+    size = round(PART * rows) if edges.directed else round(PART * rows / 2)
+    stream = workload(edges, batches=BATCHES, size=size, seed=1)
+    bars = []
+    for program in programs(stream.graph()):
+        reads = measure(stream, program)
+        title = f"{program.name} on {name}"
+        remark = f"bounded {reads.ours:.6f}, bound {reads.bound:.6f}, published {reads.published:.3f} of all edges"
+        limited = program.name != "cc"
+        ratio = reads.ours / reads.bound if reads.bound else float("nan")
+        bars.append(Bar(f"{title}: read over the bound", ratio, "x", TIMES_THE_BOUND if limited else None, remark))
+        if name == GENERATED:
+            part = reads.ours / reads.published
+            bars.append(Bar(f"{title}: read over published", part, "x", PART_OF_PUBLISHED))
+    return bars
+
+
+def stream_bars(name: str, edges: EdgeList) -> list[Bar]:
+    """Measure the second half of a real stream; its figures are what they are."""
+    half = len(edges) // 2
+    stream = temporal(replace(edges, weight=None), size=-(-half // BATCHES), start=len(edges) - half)
+    bars = []
+    for program in programs(stream.graph()):
+        reads = measure(stream, program)
+        remark = f"bounded {reads.ours:.4f}, bound {reads.bound:.4f}, published {reads.published:.3f} of all edges"
+        ratio = reads.ours / reads.bound if reads.bound else float("nan")
+        bars.append(Bar(f"{program.name} on {name}: read over the bound", ratio, "x", None, remark))
+    return bars
+
+
+def reads_bars(*, quick: bool) -> list[Bar]:
+    """Measure all graphs that are at hand."""
+    bars = sampled_bars("rmat:14:16" if quick else GENERATED, generate("rmat:14:16" if quick else GENERATED))
+    for file in FILES[:1] if quick else FILES:
+        if (DATA / file).is_file():
+            bars += sampled_bars(file.split(".")[0], weighted(_read(file)))
+    for file in STREAMS[:1] if quick else STREAMS:
+        if (DATA / file).is_file():
+            bars += stream_bars(file.split(".")[1], load_edges(DATA / file))
+    return bars
+
+
+def _read(file: str) -> EdgeList:
+    return load_edges(DATA / file, directed=False if file.startswith("actor") else None)
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
+    quick = parser.parse_args().quick
+    bars = reads_bars(quick=quick)
+    print_bars("Edges read a batch of 0.1 % of the edges", bars)
+    print(f"recorded in records/{record_bars('reads', {'quick': quick, 'part': PART}, bars).name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in bars))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
