@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grapin.generators import generate
     from grapin.graph import Applied, Graph, Snapshot
     from grapin.loading import load
-    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone
+    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
     from grapin.systems import System
     from grapin.trace import Trace
 
@@ -55,6 +55,7 @@ _HOMES = {
     "Labels": "grapin.edges",
     "MissingDependency": "grapin.errors",
     "Monotone": "grapin.programs",
+    "PageRank": "grapin.programs",
     "Report": "grapin.engine",
     "SSSP": "grapin.programs",
     "SSWP": "grapin.programs",
@@ -92,6 +93,7 @@ __all__ = [
     "Labels",
     "MissingDependency",
     "Monotone",
+    "PageRank",
     "Report",
     "Snapshot",
     "System",
