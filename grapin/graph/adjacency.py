@@ -108,12 +108,9 @@ class Adjacency:
         row.flags.writeable = False
         return row
 
-    def find(self, owner: Column, neighbour: Column) -> Positions:
-        """Return the position of each arc in its owner's list, -1 where it is not there."""
-        positions = np.empty(len(owner), np.int64)
-        if len(owner):
-            mutate.find_all(self.lists, owner, neighbour, positions)
-        return positions
+    def find(self, owner: Column, neighbour: Column, positions: Positions) -> int:
+        """Write the position of each arc in its owner's list, -1 for none; return how many are there."""
+        return int(mutate.find_all(self.lists, owner, neighbour, positions)) if len(owner) else 0
 
     def weights_at(self, owner: Column, positions: Positions) -> Patterns:
         """Return the weights of arcs found at these positions."""

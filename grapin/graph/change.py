@@ -5,6 +5,7 @@ in-direction, which only needs to know their places in its own lists.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +26,32 @@ class Found:
     weights: Patterns
     positions: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        freeze(self.owner, self.neighbour, self.weights)
-
     def __len__(self) -> int:
         return len(self.owner)
 
-    def __getitem__(self, chosen: NDArray[np.bool_]) -> "Found":
-        if chosen.all():
-            return self
-        weights = self.weights[chosen] if len(self.weights) else self.weights
-        return Found(self.owner[chosen], self.neighbour[chosen], weights, self.positions[chosen])
+    def chosen(self, rows: NDArray[Any]) -> "Found":
+        """Return the arcs of these rows, given by number or by a truth value each."""
+        weights = self.weights[rows] if len(self.weights) else self.weights
+        owner, neighbour = self.owner[rows], self.neighbour[rows]
+        freeze(owner, neighbour, weights)
+        return Found(owner, neighbour, weights, self.positions[rows])
+
+    def split(self, there: int) -> "tuple[Found, Found]":
+        """Return the arcs that are not in their lists and those that are, of which there are so many.
+
+        Nearly always it is all or none, and then nothing is copied.
+        """
+        if there == 0:
+            return self, _NOTHING
+        if there == len(self):
+            return _NOTHING, self
+        found = self.positions >= 0
+        return self.chosen(~found), self.chosen(found)
+
+
+_NO_COLUMN = np.empty(0, np.int32)
+freeze(_NO_COLUMN)
+_NOTHING = Found(_NO_COLUMN, _NO_COLUMN, _NO_COLUMN, np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +68,14 @@ class Change:
 
     def commit(self, lists: Adjacency) -> None:
         """Change the lists; nothing can fail any more."""
-        packed = lists.lists
-        inserted, deleted, reweighted = self.inserted, self.deleted, self.reweighted
-        if len(reweighted):
-            mutate.set_weights(packed, reweighted.owner, reweighted.positions, reweighted.weights)
-        if len(deleted):
-            mutate.delete_all(packed, deleted.owner, deleted.neighbour, deleted.positions)
-        if len(inserted):
-            mutate.append_all(packed, lists.bound, inserted.owner, inserted.neighbour, inserted.weights)
+        new, old, same = self.inserted, self.deleted, self.reweighted
+        mutate.commit(
+            lists.lists,
+            lists.bound,
+            (same.owner, same.positions, same.weights),
+            (old.owner, old.neighbour, old.positions),
+            (new.owner, new.neighbour, new.weights),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +98,16 @@ def resolve(request: Request, out: Adjacency) -> Resolved:
     out.reserve_indices(deletes.source)
     out.reserve_indices(reweights.source)
     out.reserve_indices(inserts.source, growing=True)
-    insert, delete, reweight = _look_up(inserts, out), _look_up(deletes, out), _look_up(reweights, out)
-    absent_delete, absent_reweight = delete.positions < 0, reweight.positions < 0
-    deleted = delete[~absent_delete]
-    inserted_before = insert.positions >= 0
-    present = _together(insert[inserted_before], reweight[~absent_reweight])
-    weighted = out.weight_dtype is not None
-    if weighted:
-        before = out.weights_at(present.owner, present.positions)
-        differs = before != present.weights
-        reweighted, old_weights = present[differs], before[differs]
-        deleted_weights = out.weights_at(deleted.owner, deleted.positions)
-    else:
-        reweighted, old_weights = present[np.zeros(len(present), np.bool_)], present.weights[:0]
-        deleted_weights = present.weights[:0]
+    inserted, present = _look_up(inserts, out)
+    absent, deleted = _look_up(deletes, out)
+    unknown, known = _look_up(reweights, out)
+    reweighted, old_weights, unchanged = _really_reweighted(_together(present, known), out)
     return Resolved(
-        change=Change(inserted=insert[~inserted_before], deleted=deleted, reweighted=reweighted),
+        change=Change(inserted, deleted, reweighted),
         old_weights=old_weights,
-        deleted_weights=deleted_weights,
-        ignored=_absent(delete[absent_delete], reweight[absent_reweight]),
-        unchanged=len(present) - len(reweighted),
+        deleted_weights=_weights_of(deleted, out),
+        ignored=_arcs(_together(absent, unknown)),
+        unchanged=unchanged,
     )
 
 
@@ -112,16 +118,33 @@ def mirrored(change: Change, in_: Adjacency) -> Change:
     in_.reserve_indices(deleted.owner)
     in_.reserve_indices(reweighted.owner)
     in_.reserve_indices(inserted.owner, searched=False, growing=True)
-    return Change(inserted, _located(deleted, in_), _located(reweighted, in_))
+    for arcs in (deleted, reweighted):
+        in_.find(arcs.owner, arcs.neighbour, arcs.positions)
+    return Change(inserted, deleted, reweighted)
 
 
-def _look_up(arcs: Arcs, lists: Adjacency) -> Found:
-    return Found(arcs.source, arcs.target, arcs.weights, lists.find(arcs.source, arcs.target))
+def _look_up(arcs: Arcs, lists: Adjacency) -> tuple[Found, Found]:
+    """Return the arcs that are not in the lists, and those that are."""
+    if not len(arcs):
+        return _NOTHING, _NOTHING
+    found = Found(arcs.source, arcs.target, arcs.weights, np.empty(len(arcs), np.int64))
+    return found.split(lists.find(found.owner, found.neighbour, found.positions))
 
 
-def _located(arcs: Found, lists: Adjacency) -> Found:
-    positions = lists.find(arcs.owner, arcs.neighbour)
-    return Found(arcs.owner, arcs.neighbour, arcs.weights, positions)
+def _weights_of(arcs: Found, lists: Adjacency) -> Patterns:
+    if lists.weight_dtype is None:
+        return _NO_COLUMN
+    return lists.weights_at(arcs.owner, arcs.positions)
+
+
+def _really_reweighted(arcs: Found, lists: Adjacency) -> tuple[Found, Patterns, int]:
+    """Return the arcs that get a weight other than they have, the weights they have, and how many do not."""
+    if not len(arcs) or lists.weight_dtype is None:
+        return _NOTHING, _NO_COLUMN, len(arcs)
+    before = _weights_of(arcs, lists)
+    differs = before != arcs.weights
+    reweighted = arcs.chosen(differs)
+    return reweighted, before[differs], len(arcs) - len(reweighted)
 
 
 def _by_neighbour(arcs: Found) -> Found:
@@ -131,9 +154,8 @@ def _by_neighbour(arcs: Found) -> Found:
     # The row travels in the lower half of the sorted number: cheaper than sorting indices by a key.
     keys = (arcs.neighbour.astype(np.int64) << 32) | np.arange(len(arcs))
     keys.sort()
-    rows = keys & 0xFFFFFFFF
-    weights = arcs.weights[rows] if len(arcs.weights) else arcs.weights
-    return Found(arcs.neighbour[rows], arcs.owner[rows], weights, arcs.positions[rows])
+    turned = Found(arcs.neighbour, arcs.owner, arcs.weights, arcs.positions)
+    return turned.chosen(keys & 0xFFFFFFFF)
 
 
 def _together(one: Found, other: Found) -> Found:
@@ -144,15 +166,12 @@ def _together(one: Found, other: Found) -> Found:
         return other
     owner = np.concatenate((one.owner, other.owner))
     neighbour = np.concatenate((one.neighbour, other.neighbour))
-    order = np.lexsort((neighbour, owner))
     weights = np.concatenate((one.weights, other.weights))
     positions = np.concatenate((one.positions, other.positions))
-    return Found(owner[order], neighbour[order], weights[order], positions[order])
+    if len(weights) < len(owner):
+        weights = _NO_COLUMN  # deletions have none, and neither has what is to be ignored
+    return Found(owner, neighbour, weights, positions).chosen(np.lexsort((neighbour, owner)))
 
 
-def _absent(one: Found, other: Found) -> Arcs:
-    if not len(other):
-        return Arcs(one.owner, one.neighbour, one.weights[:0])
-    source = np.concatenate((one.owner, other.owner))
-    target = np.concatenate((one.neighbour, other.neighbour))
-    return Arcs(source, target, one.weights[:0])
+def _arcs(found: Found) -> Arcs:
+    return Arcs(found.owner, found.neighbour, found.weights[:0])

@@ -46,11 +46,14 @@ def find(lists: PackedLists, vertex: int, neighbour: int) -> int:
 
 
 @kernel
-def find_all(lists: PackedLists, owner: Column, neighbour: Column, positions: Positions) -> None:
-    """Write the position of each arc in its owner's list, -1 where it is not there."""
+def find_all(lists: PackedLists, owner: Column, neighbour: Column, positions: Positions) -> int:
+    """Write the position of each arc in its owner's list, -1 where it is not there; return how many are."""
+    there = 0
     for row in range(len(owner)):
         prefetch_search(lists, owner, neighbour, row)
         positions[row] = find(lists, owner[row], neighbour[row])
+        there += positions[row] >= 0
+    return there
 
 
 @kernel
@@ -147,3 +150,17 @@ def append_all(lists: PackedLists, bound: int, owner: Column, neighbour: Column,
         lists.degrees[vertex] = wanted
         lists.counters[USED_LINES] += line_count(lists, wanted) - line_count(lists, degree)
         first = last
+
+
+@kernel
+def commit(
+    lists: PackedLists,
+    bound: int,
+    reweighted: tuple[Column, Positions, Patterns],
+    deleted: tuple[Column, Column, Positions],
+    inserted: tuple[Column, Column, Patterns],
+) -> None:
+    """Re-weight, delete and append, in one call: for a small batch, calls are a good part of the cost."""
+    set_weights(lists, reweighted[0], reweighted[1], reweighted[2])
+    delete_all(lists, deleted[0], deleted[1], deleted[2])
+    append_all(lists, bound, inserted[0], inserted[1], inserted[2])

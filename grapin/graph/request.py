@@ -102,32 +102,41 @@ def _batch_patterns(name: str, edges: Edges, dtype: np.dtype[Any] | None) -> Pat
 
 
 def _check_ends(name: str, arcs: Arcs, vertices: VertexSet, change: VertexChange) -> None:
-    for column in (arcs.source, arcs.target):
-        row = _first_unknown(column, vertices.alive, change.inserted)
-        if row >= 0:
-            edge = f"({arcs.source[row]}, {arcs.target[row]})"
-            raise InvalidBatch(
-                f"edge {edge} in {name} must end at vertices that exist or are inserted with it: "
-                f"unknown vertex {column[row]}"
-            )
+    place = int(_first_unknown(arcs.source, arcs.target, vertices.alive, change.inserted))
+    if place >= 0:
+        row, end = divmod(place, 2)
+        edge = arcs.source[row], arcs.target[row]
+        raise InvalidBatch(
+            f"edge ({edge[0]}, {edge[1]}) in {name} must end at vertices that exist or are inserted with it: "
+            f"unknown vertex {edge[end]}"
+        )
 
 
 @kernel
-def _first_unknown(column: VertexArray, alive: NDArray[np.bool_], inserted: VertexArray) -> int:
-    for row in range(len(column)):
-        vertex = column[row]
-        if vertex < len(alive) and alive[vertex]:
-            continue
-        low, high = 0, len(inserted)
-        while low < high:
-            middle = (low + high) // 2
-            if inserted[middle] < vertex:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(inserted) or inserted[low] != vertex:
-            return row
+def _first_unknown(
+    source: VertexArray, target: VertexArray, alive: NDArray[np.bool_], inserted: VertexArray
+) -> int:
+    """Return twice the first row with an unknown end, plus one if only its target is unknown; -1 if none."""
+    for row in range(len(source)):
+        if not _is_known(source[row], alive, inserted):
+            return 2 * row
+        if not _is_known(target[row], alive, inserted):
+            return 2 * row + 1
     return -1
+
+
+@kernel
+def _is_known(vertex: int, alive: NDArray[np.bool_], inserted: VertexArray) -> bool:
+    if vertex < len(alive) and alive[vertex]:
+        return True
+    low, high = 0, len(inserted)
+    while low < high:
+        middle = (low + high) // 2
+        if inserted[middle] < vertex:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < len(inserted) and inserted[low] == vertex)
 
 
 def _both_ways(name: str, arcs: Arcs) -> Arcs:
