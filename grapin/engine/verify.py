@@ -34,7 +34,8 @@ def verify_answer(answer: Answer, graph: Graph) -> None:
         return
     assert isinstance(program, Monotone)
     values, parents = answer.values, answer.parents
-    if type(program).name in _WITH_SOURCES:
+    usual = all(value == program.source_value for value in program.sources.values())
+    if program.name in _WITH_SOURCES and usual:
         sources = [vertex for vertex in program.sources if graph.has_vertex(vertex)]
         _WITH_SOURCES[program.name](graph, sources, values, parents)
     elif program.name == "cc":
