@@ -13,16 +13,10 @@ from importlib import import_module
 import click
 
 from grapin import __version__
+from grapin.cli.exit_codes import FAILED, INTERRUPTED, UNREAD
 from grapin.errors import GrapinError
 
 COMMANDS = ("convert", "demo", "doctor", "generate", "info", "run")
-
-FAILED = 2
-"""Exit code of anything the user can act on."""
-UNREAD = 1
-"""Exit code when whoever read our output has left, the same that click and rich use."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
 
 
 class _Commands(click.Group):
@@ -58,7 +52,7 @@ def commands() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 2 for what the user can act on, 130 after Ctrl-C."""
+    """Run the command line and return its exit code (see `grapin.cli.exit_codes`)."""
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
         sys.stdout.flush()

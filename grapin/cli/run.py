@@ -1,26 +1,32 @@
 """`grapin run`: keep an answer fresh while a stream changes the graph, and say what it took."""
 
 import json
+import os
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
+from rich.console import Console
 
+from grapin.batch import Batch
 from grapin.cli.common import graph_argument, seed_option
+from grapin.cli.exit_codes import INTERRUPTED, WRONG
 from grapin.cli.interrupt import Interrupts
-from grapin.cli.tables import print_table
-from grapin.cli.updates import prepared_stream
+from grapin.cli.outcome import Outcome
+from grapin.cli.updates import prepare
 from grapin.engine import Engine, Report
-from grapin.engine.devices import DEVICES
-from grapin.errors import InvalidArgument
-from grapin.graph import Graph
-from grapin.programs.finding import find_program
-from grapin.programs.program import Accumulative, Monotone, Program
+from grapin.engine.devices import DEVICES, open_device
+from grapin.engine.verify import verify_answer
+from grapin.errors import InvalidArgument, WrongAnswer
+from grapin.programs.finding import PROGRAMS, find_program
+from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
-from grapin.stream import Stream
-from grapin.systems import SYSTEMS
-from grapin.units import format_bytes, format_count, format_seconds
+from grapin.systems import SYSTEMS, find_system
+from grapin.validation import check_integer
+
+STANDARD_OUTPUT = "-"
 
 
 @click.command()
@@ -30,15 +36,16 @@ from grapin.units import format_bytes, format_count, format_seconds
     "name",
     default="sssp",
     show_default=True,
-    help="bfs, sssp, sswp, cc, pagerank, or FILE.py:CLASS.",
+    help=f"{', '.join(PROGRAMS)}, or FILE.py:CLASS for one of your own.",
 )
 @click.option(
     "--source",
     default="auto",
     show_default=True,
-    help="A vertex as the file names it; auto is the one with most out-edges. Several: 3,7,9.",
+    help="Vertices as the file names them, such as 3,7,9; auto is the one with most out-edges, at the start "
+    "or, if there are none yet, when all updates are applied.",
 )
-@click.option("--batches", default=10, show_default=True, help="How many batches.")
+@click.option("--batches", type=int, help="How many batches.  [default: 10, or all updates]")
 @click.option(
     "--batch-size", default=1000, show_default=True, help="Mutations, or events of the updates, a batch."
 )
@@ -47,21 +54,27 @@ from grapin.units import format_bytes, format_count, format_seconds
 )
 @click.option(
     "--updates",
-    help="Stream the events of this file (with times, deletions too) instead of sampling the graph.",
+    metavar="FILE",
+    help="Stream the events of this file, deletions too, in the order of time, instead of sampling GRAPH.",
 )
 @click.option("--system", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option("--threads", type=int, help="Threads of the CPU device.  [default: one a core]")
-@click.option("--undirected/--directed", default=None, help="Store both directions of each edge.")
+@click.option("--undirected/--directed", default=None, help="Store both directions of each edge, or one.")
 @click.option(
     "--weights",
     default="keep",
     show_default=True,
     help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a graph without weights.",
 )
-@click.option("--trace", "trace_file", help="Write what was read to this file.")
-@click.option("--verify", is_flag=True, help="Hold the values against the reference at the end.")
-@click.option("--json", "json_file", help="Write one JSON object to this file; - for standard output.")
+@click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
+@click.option("--verify", is_flag=True, help="Hold the answer against the reference at the end.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    help="Write one JSON object to this file; - prints it instead of the table.",
+)
 @seed_option
 @click.pass_context
 def command(
@@ -80,145 +93,101 @@ def command(
 ) -> None:
     """Keep an answer on GRAPH fresh under a stream of mutations.
 
-    GRAPH may be `empty`, to start from nothing with --updates.
+    GRAPH may be `empty`, to start from nothing with --updates. Ctrl-C ends the run after the batch it is in, with
+    the report of all batches so far.
     """
-    for file in (trace_file, json_file):
-        _check_writable(file)
-    stream = prepared_stream(graph, **options)
-    store = stream.graph()
-    engine = Engine(
-        store,
-        _program(name, source, store),
-        system=system,
-        device=device,
-        threads=threads,
-        trace=trace_file is not None,
-    )
-    with Interrupts() as interrupts:
-        reports = _apply_all(engine, stream, interrupts)
-    verified = _verified(engine) if verify else None
-    if trace_file is not None:
-        engine.trace.save(trace_file)
-    record = _record(engine, reports, options["seed"], verified)
-    if json_file == "-":
-        click.echo(json.dumps(record))
-    else:
-        _print(graph, engine, reports, verified)
-        if json_file is not None:
-            _write(json_file, json.dumps(record) + "\n")
-    if interrupts.seen:
-        click.echo(f"grapin: interrupted after {len(reports)} batches; all above is complete", err=True)
-        context.exit(130)
-
-
-def _program(name: str, source: str, graph: Graph) -> Program:
     program = find_program(name)
-    if issubclass(program, Accumulative):
+    find_system(system)
+    open_device(device)
+    _check_options(threads, options, trace_file, json_file)
+    status = Console(stderr=True).status(f"Reading {graph} ...")
+    with status:
+        wanted = source if issubclass(program, Monotone) and program.start is None else None
+        stream, sources = prepare(graph, source=wanted, **options)
+        status.update("Computing the first values (compiling, if this is the first time) ...")
+        engine = Engine(
+            stream.graph(),
+            _made(program, None if wanted is None else sources),
+            system=system,
+            device=device,
+            threads=threads,
+            trace=trace_file is not None,
+        )
+    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
+    with Interrupts() as interrupts:
+        reports, edges = _apply_all(engine, islice(stream, count), count, interrupts)
+    complaint = _complaint(engine) if verify else None
+    verified = (complaint is None) if verify else None
+    _deliver(Outcome(graph, engine, reports, edges, options["seed"], verified), trace_file, json_file)
+    if complaint is not None:
+        click.echo(f"grapin: {complaint}", err=True)
+        context.exit(WRONG)
+    if interrupts.seen:
+        click.echo(f"grapin: interrupted after {len(reports)} of {count} batches", err=True)
+        context.exit(INTERRUPTED)
+
+
+def _check_options(
+    threads: int | None, options: dict[str, Any], trace_file: str | None, json_file: str | None
+) -> None:
+    """Refuse before anything is read what would be refused after minutes."""
+    for name, value in (("threads", threads), ("batches", options["batches"])):
+        if value is not None:
+            check_integer(name, value, least=1)
+    check_integer("batch-size", options["batch_size"], least=1)
+    files = [file for file in (trace_file, json_file) if file is not None and file != STANDARD_OUTPUT]
+    for file in map(Path, files):
+        if not file.absolute().parent.is_dir():
+            raise InvalidArgument(f"file={str(file)!r} must be in a directory that exists")
+        if file.is_dir() or not os.access(file.absolute().parent, os.W_OK):
+            raise InvalidArgument(f"file={str(file)!r} must be a file that can be written")
+
+
+def _made(program: type[Program], sources: list[int] | None) -> Program:
+    if sources is None:
         return program()
     assert issubclass(program, Monotone)
-    if program.start is not None:
-        return program()
-    if source == "auto":
-        if not graph.vertices:
-            return program(0) if graph.has_vertex(0) else _no_source()
-        return program(int(np.argmax(graph.snapshot().out.degrees)))
-    return program([_vertex(part.strip(), graph) for part in source.split(",")])
+    return program(sources)
 
 
-def _no_source() -> Program:
-    raise InvalidArgument("source='auto' must be a vertex when the graph starts empty: give --source 0")
-
-
-def _vertex(text: str, graph: Graph) -> int:
-    """Find a vertex by the name it has in the file."""
-    if graph.labels is not None:
-        name: int | str = text if graph.labels.names.dtype == object else _whole(text)
-        return graph.labels.vertex(name)
-    return _whole(text)
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidArgument(f"source={text!r} must be a vertex of the graph, or auto") from None
-
-
-def _apply_all(engine: Engine, stream: Stream, interrupts: Interrupts) -> list[Report]:
-    reports = []
-    with progress("Applying batches", len(stream)) as advance:
-        for batch in stream:
+def _apply_all(
+    engine: Engine, batches: Iterable[Batch], count: int, interrupts: Interrupts
+) -> tuple[list[Report], list[int]]:
+    """Return what each batch did, and the edges in the graph before the first and after each of them."""
+    reports, edges = [], [engine.graph.edges]
+    with progress("Applying batches", count) as advance:
+        for batch in batches:
             if interrupts.seen:
                 break
             reports.append(engine.apply(batch))
+            edges.append(engine.graph.edges)
             advance(1)
-    return reports
+    return reports, edges
 
 
-def _verified(engine: Engine) -> bool:
-    from grapin.engine.verify import verify_answer
-
-    for answer in engine.answers:
-        verify_answer(answer, engine.graph)
-    return True
-
-
-def _record(engine: Engine, reports: list[Report], seed: int, verified: bool | None) -> dict[str, Any]:
-    started = engine.started
-    return {
-        "program": engine.answers[0].program.name,
-        "system": engine.system.name,
-        "device": engine.device,
-        "threads": engine.threads,
-        "seed": seed,
-        "graph": {"vertices": engine.graph.vertices, "edges": engine.graph.edges},
-        "initial": {
-            "seconds": started.compute_seconds,
-            "edges_read": started.edges_read,
-            "iterations": started.iterations,
-        },
-        "batches": [report.record() for report in reports],
-        "verified": verified,
-    }
-
-
-def _print(origin: str, engine: Engine, reports: list[Report], verified: bool | None) -> None:
-    graph = engine.graph
-    print_table(
-        f"{engine.answers[0].program!r} on {origin}: {format_count(graph.vertices)} vertices, "
-        f"{format_count(graph.edges)} edges; system {engine.system.name}, device {engine.device}",
-        ("batch", "inserted", "deleted", "update", "compute", "changed", "edges read", "of all", "bytes"),
-        [_row("start", engine.started, graph.edges)]
-        + [_row(str(place), report, graph.edges) for place, report in enumerate(reports, 1)],
-    )
-    if verified:
-        click.echo("Verified: every value and parent against the reference.")
-
-
-def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
-    return (
-        name,
-        format_count(report.inserted),
-        format_count(report.deleted),
-        format_seconds(report.update_seconds),
-        format_seconds(report.compute_seconds),
-        format_count(report.changed),
-        format_count(report.edges_read),
-        f"{report.edges_read / max(1, edges):.4f}",
-        format_bytes(report.counters.bytes),
-    )
-
-
-def _check_writable(file: str | None) -> None:
-    """Refuse an output before the run rather than after it."""
-    if file is not None and file != "-" and not Path(file).absolute().parent.is_dir():
-        raise InvalidArgument(f"file={file!r} must be in a directory that exists")
-
-
-def _write(file: str, text: str) -> None:
-    partial = Path(file + ".part")
+def _complaint(engine: Engine) -> str | None:
+    """Return what is wrong with the answer, if anything is."""
     try:
-        partial.write_text(text)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
+        verify_answer(engine.answers[0], engine.graph)
+    except WrongAnswer as error:
+        return str(error)
+    return None
+
+
+def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) -> None:
+    if trace_file is not None:
+        outcome.engine.trace.save(trace_file)
+    text = json.dumps(outcome.record())
+    if json_file == STANDARD_OUTPUT:
+        click.echo(text)
+        return
+    outcome.print()
+    if outcome.verified:
+        click.echo("Verified: every value against the reference.")
+    if json_file is not None:
+        partial = Path(f"{json_file}.part")
+        try:
+            partial.write_text(text + "\n")
+            partial.replace(json_file)
+        finally:
+            partial.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Where the batches of a run come from: the graph itself, sampled, or a file of updates."""
+"""Where the batches of a run come from: the graph itself, sampled, or a file of updates; and where values start."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,42 +9,98 @@ from numpy.typing import NDArray
 from grapin.cli.common import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument
+from grapin.loading import standing_edges
 from grapin.randomness import Draws
 from grapin.stream import Stream, temporal, workload
 
+NOTHING = "empty"
+"""The GRAPH to start from nothing with."""
 
-def prepared_stream(
+
+class Prepared(NamedTuple):
+    """A stream that brings its start graph, and the vertices of that graph that a program starts from."""
+
+    stream: Stream
+    sources: list[int]
+
+
+def prepare(
     graph: str,
     *,
-    batches: int,
+    source: str | None,
+    batches: int | None,
     batch_size: int,
     insertions: float,
     updates: str | None,
     undirected: bool | None,
     weights: str,
     seed: int,
-) -> Stream:
-    """Return a stream that brings its start graph, as the options of `grapin run` ask for it."""
+) -> Prepared:
+    """Read what the options of `grapin run` name; `source` is None for a program that has no sources."""
     low_high = _range(weights)
-    directed = None if undirected is None else not undirected
-    rule = "keep" if low_high else weights
-    edges = _weighted(read_edges(graph, seed, directed=directed, weights=rule), low_high, seed)
+    reading: dict[str, Any] = {
+        "directed": None if undirected is None else not undirected,
+        "weights": "keep" if low_high else weights,
+    }
+    edges = _weighted(read_edges(graph, seed, **reading), low_high, seed)
     if updates is None:
-        if graph == "empty":
+        if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
-        return workload(edges, batches=batches, size=batch_size, insertions=insertions, seed=seed)
-    events = read_edges(updates, seed, directed=directed, weights=rule)
-    events = _weighted(events, low_high, seed + 1)
-    if graph == "empty":
-        return temporal(events, size=batch_size)
-    return temporal(_joined(edges, events), size=batch_size, start=len(edges))
+        count = 10 if batches is None else batches
+        stream = workload(edges, batches=count, size=batch_size, insertions=insertions, seed=seed)
+        assert stream.start is not None
+        return Prepared(stream, _sources(source, stream.start))
+    events = _weighted(read_edges(updates, seed, **reading), low_high, seed + 1)
+    if graph == NOTHING:
+        edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
+        edges = replace(edges, directed=events.directed)
+    return _replayed(standing_edges(edges), events, source, batch_size)
+
+
+def _replayed(edges: EdgeList, events: EdgeList, source: str | None, size: int) -> Prepared:
+    """Let the events change the graph; a source that only they bring is a vertex from the start."""
+    joined = _joined(edges, events)
+    before = len(edges)
+    counted = _rows_before(joined, before) if before else standing_edges(joined)
+    chosen = _sources(source, counted)
+    assert joined.labels is not None
+    names = [joined.labels.name(vertex) for vertex in chosen]
+    present = np.concatenate([_places(edges, joined), np.array(chosen, np.int32)]).astype(np.int32)
+    stream = temporal(_with_vertices(joined, present), size=size, start=before + len(present))
+    assert stream.start is not None
+    assert stream.start.labels is not None
+    return Prepared(stream, [stream.start.labels.vertex(name) for name in names])
+
+
+def _sources(source: str | None, edges: EdgeList) -> list[int]:
+    """Find the vertices that `--source` names; `auto` is the one with most out-edges."""
+    if source is None:
+        return []
+    if source != "auto":
+        return [_vertex(part.strip(), edges) for part in source.split(",")]
+    if not edges.vertices:
+        raise InvalidArgument("source='auto' must have a vertex to choose, but there is none")
+    ends = [edges.source] if edges.directed else [edges.source, edges.target]
+    return [int(np.argmax(np.bincount(np.concatenate(ends), minlength=1)))]
+
+
+def _vertex(text: str, edges: EdgeList) -> int:
+    """Find a vertex by the name it has in the file."""
+    labels = edges.labels
+    if labels is not None and labels.names.dtype == object:
+        return labels.vertex(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise InvalidArgument(f"source={text!r} must be a vertex of the graph, or auto") from None
+    return number if labels is None else labels.vertex(number)
 
 
 def _range(weights: str) -> tuple[int, int] | None:
     low, colon, high = weights.partition(":")
     if not colon:
         return None
-    if not (low.isdigit() and high.isdigit() and int(low) <= int(high) < 2**31):
+    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high) < 2**31):
         raise InvalidArgument(f"weights={weights!r} must be LOW:HIGH with whole numbers, such as 1:64")
     return int(low), int(high)
 
@@ -66,18 +122,16 @@ def _joined(edges: EdgeList, events: EdgeList) -> EdgeList:
         )
     if edges.directed != events.directed:
         raise InvalidArgument("graph and updates must both be directed or both undirected: give --undirected")
-    names, places = np.unique(np.concatenate([_names(edges), _names(events)]), return_inverse=True)
+    names, places = np.unique(np.concatenate(_alike(_names(edges), _names(events))), return_inverse=True)
     mine, theirs = places[: edges.vertices].astype(np.int32), places[edges.vertices :].astype(np.int32)
-    count = len(events)
-    times = np.arange(count) if events.time is None else events.time
-    removed = np.zeros(count, np.bool_) if events.removed is None else events.removed
-    before = np.full(len(edges), times.min() if count else 0, times.dtype)
+    times = np.arange(len(events)) if events.time is None else events.time
+    removed = np.zeros(len(events), np.bool_) if events.removed is None else events.removed
     return EdgeList(
         np.concatenate([mine[edges.source], theirs[events.source]]),
         np.concatenate([mine[edges.target], theirs[events.target]]),
         len(names),
-        _concatenated(edges, events),
-        time=np.concatenate([before, times]),
+        _weights(edges, events),
+        time=np.concatenate([_before(times, len(edges)), times]),
         removed=np.concatenate([np.zeros(len(edges), np.bool_), removed]),
         directed=edges.directed,
         labels=Labels(names),
@@ -85,11 +139,52 @@ def _joined(edges: EdgeList, events: EdgeList) -> EdgeList:
     )
 
 
+def _with_vertices(edges: EdgeList, vertices: NDArray[np.int32]) -> EdgeList:
+    """Let vertices be there from the start, edges or none: by an edge to themselves that is gone already."""
+    assert edges.time is not None
+    assert edges.removed is not None
+    count = len(vertices)
+    weight = edges.weight
+    return replace(
+        edges,
+        source=np.concatenate([vertices, edges.source]),
+        target=np.concatenate([vertices, edges.target]),
+        weight=None if weight is None else np.concatenate([np.zeros(count, weight.dtype), weight]),
+        time=np.concatenate([_before(edges.time, count), edges.time]),
+        removed=np.concatenate([np.ones(count, np.bool_), edges.removed]),
+    )
+
+
+def _rows_before(edges: EdgeList, count: int) -> EdgeList:
+    return replace(edges, source=edges.source[:count], target=edges.target[:count])
+
+
+def _before(times: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return times that come first: rows of one time keep their order, so the earliest will do."""
+    return np.full(count, times.min() if len(times) else 0, times.dtype)
+
+
 def _names(edges: EdgeList) -> NDArray[Any]:
     return np.arange(edges.vertices) if edges.labels is None else edges.labels.names
 
 
-def _concatenated(edges: EdgeList, events: EdgeList) -> NDArray[Any] | None:
+def _alike(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return names of one kind: where one file names vertices by text, the numbers of the other are text too."""
+    if "O" not in {mine.dtype.kind, theirs.dtype.kind}:
+        return mine, theirs
+    return np.array([str(name) for name in mine], object), np.array([str(name) for name in theirs], object)
+
+
+def _places(edges: EdgeList, joined: EdgeList) -> NDArray[np.intp]:
+    """Return the ids that the vertices of a graph have among the joined ones."""
+    assert joined.labels is not None
+    mine, theirs = _alike(_names(edges), joined.labels.names)
+    return np.searchsorted(theirs, mine)
+
+
+def _weights(edges: EdgeList, events: EdgeList) -> NDArray[Any] | None:
     if edges.weight is None or events.weight is None:
         return None
-    return np.concatenate([edges.weight, events.weight])
+    both = (edges.weight, events.weight)
+    same = edges.weight.dtype == events.weight.dtype
+    return np.concatenate(both, dtype=edges.weight.dtype if same else np.float32)
