@@ -3,7 +3,7 @@
 Each is called in the way its manual recommends, on its own form of the graph, made beforehand.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -18,18 +18,21 @@ Runs = dict[str, dict[str, Run]]
 """By program, then by library."""
 
 
-def prepare(edges: EdgeList, source: int, threads: int) -> Runs:
-    """Return what each installed library is asked to compute."""
+LIBRARIES = ("scipy", "networkit", "graphblas")
+
+
+def prepare(edges: EdgeList, source: int, threads: int, libraries: Sequence[str] = LIBRARIES) -> Runs:
+    """Return what each of these libraries, where it is installed, is asked to compute."""
+    makers = {"scipy": _scipy, "networkit": _networkit, "graphblas": _graphblas}
     runs: Runs = {"bfs": {}, "sssp": {}, "cc": {}}
-    for library, make in (("scipy", _scipy), ("networkit", _networkit), ("graphblas", _graphblas)):
-        if find_spec(library):
-            for program, run in make(edges, source, threads).items():
-                runs[program][library] = run
+    for library in filter(find_spec, libraries):
+        for program, run in makers[library](edges, source, threads).items():
+            runs[program][library] = run
     return runs
 
 
 def agree(program: str, answer: Any, expected: Any) -> bool:
-    """Tell whether an answer, in whatever form a library gives it, says what the keys say."""
+    """Tell whether an answer, in whatever form a library gives it, says what is expected, -1 for unreached."""
     got = np.asarray(answer() if callable(answer) else answer)
     if program == "cc":
         return _same_partition(got, expected)

@@ -1,0 +1,210 @@
+"""How long is an answer out of date? Time a batch, from receiving it to fresh values, beside other systems.
+
+    python -m experiments.latency [--quick]
+
+Batches are half insertions and half deletions of the graph's own edges; a time is the median of ten batches, update of
+the graph and repair of the values together. Before anything is timed, all programs follow the whole stream and must
+agree with SciPy; the timed runs must end with the same values. The first batch of a run, in which compiled code is
+loaded and memory is touched for the first time, is left out, for us and for the others.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import geometric_mean, median
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments import rivals
+from experiments.bars import Bar, print_bars, record_bars
+from experiments.following import Followed, follow
+from grapin.edges import EdgeList
+from grapin.engine import Engine
+from grapin.generators import generate
+from grapin.graph import Graph
+from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
+from grapin.programs.program import UNREACHED
+from grapin.stream import Stream, workload
+
+PUBLISHED = {
+    ("sssp", 1): {1000: 1.2, 10_000: 10.6, 100_000: 138.0},
+    ("bfs", 1): {1000: 2.3, 10_000: 21.0, 100_000: 138.0},
+    ("cc", 1): {1000: 1.0, 10_000: 11.5, 100_000: 104.0},
+    ("sssp", 2): {1000: 1.1, 10_000: 6.6, 100_000: 92.0},
+    ("bfs", 2): {1000: 1.6, 10_000: 11.0, 100_000: 92.0},
+    ("cc", 2): {1000: 1.4, 10_000: 6.0, 100_000: 60.0},
+}
+"""Milliseconds a batch of RisGraph (SIGMOD 2021), measured on a machine with two cores; by program and threads."""
+HALF = 0.5
+"""In the geometric mean over all cells on one thread, a batch may take this part of RisGraph's time."""
+FOLLOWED = 10_000
+"""Larger batches take NetworKit minutes."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is measured."""
+
+    graph: str
+    sizes: tuple[int, ...]
+    batches: int
+    threads: tuple[int, ...] = (1, 2)
+
+
+FULL = Setting("rmat:20:16", (1000, 10_000, 100_000), 10)
+QUICK = Setting("rmat:10:16", (50, 200), 2)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One program on batches of one size."""
+
+    program: str
+    size: int
+    threads: int
+    update: float
+    compute: float
+    total: float
+    """Milliseconds a batch: the medians of the two parts, and of their sum."""
+
+    @property
+    def published(self) -> float | None:
+        """What RisGraph takes, where it was measured."""
+        return PUBLISHED[self.program, self.threads].get(self.size)
+
+    def bar(self) -> Bar:
+        """Return the time, limited by RisGraph's on one thread, and beside it on two."""
+        remark = f"update {self.update:.2f}, compute {self.compute:.2f}"
+        if self.published is not None:
+            remark += f"; RisGraph {self.published:g}, {self.published / self.total:.1f} times as long"
+        threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
+        limit = self.published if self.threads == 1 else None
+        return Bar(f"{self.program}, batches of {self.size:,}, {threads}", self.total, "ms", limit, remark)
+
+
+@dataclass(frozen=True)
+class Course:
+    """One stream of batches, the graph before it, and the right answers after it."""
+
+    stream: Stream
+    size: int
+    graph: Graph
+    programs: tuple[Monotone, ...]
+    values: tuple[NDArray[np.int64], ...]
+    scratch: dict[str, float]
+    """Milliseconds SciPy takes to compute each answer from nothing."""
+
+    @classmethod
+    def prepare(cls, edges: EdgeList, size: int, batches: int) -> "Course":
+        """Follow the stream with all programs at once and hold the answers against SciPy's."""
+        stream = workload(edges, batches=batches + 1, size=size, seed=size)
+        graph = stream.graph()
+        source = int(np.argmax(graph.snapshot().out.degrees))
+        programs = (SSSP(source), BFS(source), ConnectedComponents())
+        engine = Engine(graph.copy(), programs, threads=1)
+        for batch in stream:
+            engine.apply(batch)
+        values = tuple(answer.values for answer in engine.answers)
+        tail, head, weight = engine.graph.edge_arrays()
+        last = EdgeList(tail, head, engine.graph.bound, weight)
+        runs = rivals.prepare(last, source, 1, ("scipy",))
+        scratch = {}
+        for program, ours in zip(programs, values, strict=True):
+            begin = perf_counter()
+            answer = runs[program.name]["scipy"]()
+            scratch[program.name] = (perf_counter() - begin) * 1e3
+            if not rivals.agree(program.name, answer, _signed(ours)):
+                raise AssertionError(f"{program.name} after batches of {size}: SciPy and grapin differ")
+        return cls(stream, size, graph, programs, values, scratch)
+
+    def cell(self, program: Monotone, threads: int) -> Cell:
+        """Time one program on a copy of the graph."""
+        engine = Engine(self.graph.copy(), program, threads=threads)
+        reports = [engine.apply(batch) for batch in self.stream][1:]
+        if not np.array_equal(engine.values, self.values[self.programs.index(program)]):
+            raise AssertionError(f"{program.name} on {threads} threads: another answer than before")
+        update = [report.update_seconds * 1e3 for report in reports]
+        compute = [report.compute_seconds * 1e3 for report in reports]
+        total = median(map(sum, zip(update, compute, strict=True)))
+        return Cell(program.name, self.size, threads, median(update), median(compute), total)
+
+    def beside(self, cells: list[Cell]) -> Iterator[Bar]:
+        """Yield our time on one thread over SciPy's from nothing and over NetworKit's."""
+        followed = self._followed()
+        for cell in cells:
+            if cell.threads > 1:
+                continue
+            name = f"{cell.program}, batches of {cell.size:,}, over"
+            scratch = self.scratch[cell.program]
+            yield Bar(f"{name} SciPy from nothing", cell.total / scratch, remark=f"SciPy {scratch:.0f} ms")
+            if cell.program in followed:
+                other = followed[cell.program]
+                taken = median(other.seconds[1:] or other.seconds) * 1e3
+                remark = f"{taken:.1f} ms, {taken / cell.total:.0f} times as long; {self._right(cell, other)}"
+                yield Bar(f"{name} NetworKit's {other.name}", cell.total / taken, remark=remark)
+
+    def _followed(self) -> dict[str, Followed]:
+        if self.size > FOLLOWED:
+            return {}
+        source = int(np.argmax(self.graph.snapshot().out.degrees))
+        return follow(self.stream, source)
+
+    def _right(self, cell: Cell, other: Followed) -> str:
+        if other.distances is None:
+            return f"stopped after {len(other.seconds)} batches"
+        ours = next(
+            values
+            for program, values in zip(self.programs, self.values, strict=True)
+            if program.name == cell.program
+        )
+        return "same values" if rivals.agree(cell.program, other.distances, _signed(ours)) else "wrong values"
+
+
+def _signed(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.where(values == UNREACHED, -1, values)
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Measure every program, batch size and number of threads, and the others on the same batches."""
+    setting = QUICK if quick else FULL
+    edges = generate(setting.graph)
+    cells: list[Cell] = []
+    beside: list[Bar] = []
+    for size in setting.sizes:
+        course = Course.prepare(edges, size, setting.batches)
+        own = [course.cell(program, count) for program in course.programs for count in setting.threads]
+        cells += own
+        beside += course.beside(own)
+    cells.sort(key=lambda cell: cell.threads)
+    return [*(cell.bar() for cell in cells), *_means(cells), *beside]
+
+
+def _means(cells: list[Cell]) -> Iterator[Bar]:
+    for threads, limit in ((1, HALF), (2, None)):
+        ratios = [cell.total / cell.published for cell in cells if cell.threads == threads and cell.published]
+        if ratios:
+            name = f"geometric mean over RisGraph, threads: {threads}"
+            mean = geometric_mean(ratios)
+            yield Bar(
+                name, mean, limit=limit, remark=f"{1 / mean:.2f} times as fast in the mean of all cells"
+            )
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
+    quick = parser.parse_args().quick
+    found = bars(quick=quick)
+    print_bars(f"Time a batch on {(QUICK if quick else FULL).graph}", found)
+    print(f"recorded in records/{record_bars('latency', {'quick': quick}, found).name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
