@@ -18,9 +18,9 @@ import numpy as np
 from experiments import rivals
 from grapin.generators import generate
 from grapin.graph.graph import Graph
-from grapin.kernels.cpu.binding import bind_monotone
 from grapin.kernels.cpu.lists import EDGES, new_tally
-from grapin.kernels.cpu.sweep import start_words, sweep
+from grapin.kernels.cpu.monotone.binding import bind_monotone
+from grapin.kernels.cpu.monotone.sweep import start_words, sweep
 from grapin.kernels.rules import coding
 from grapin.kernels.words import SHIFT
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone

@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 import grapin
 from experiments.bars import DATA, Bar, print_bars, record_bars
 from grapin import Graph
-from grapin.kernels.cpu.pagerank import PageRankQuery
+from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs import PageRank
 from grapin.systems import find_system
 from grapin.units import format_count, format_seconds

@@ -3,8 +3,8 @@
 from typing import Any
 
 from grapin.errors import InvalidArgument
-from grapin.kernels.cpu.monotone import MonotoneQuery
-from grapin.kernels.cpu.pagerank import PageRankQuery
+from grapin.kernels.cpu.monotone.query import MonotoneQuery
+from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs.program import Accumulative, Monotone, Program
 from grapin.systems import System
 from grapin.work import Query

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu.heap import grown
+from grapin.kernels.cpu.growing import grown
 
 EDGES, LISTS, REQUESTS, ITERATIONS, OVERFLOWS, PAGES, TALLY_SIZE = 0, 1, 2, 6, 7, 8, 9
 """Places in a tally; `REQUESTS` is the first of four."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.graph.graph import Graph
-from grapin.kernels.cpu import sweep as sweeping
-from grapin.kernels.cpu.binding import bind_monotone
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, OVERFLOWS, PAGES, REQUESTS, new_tally
-from grapin.kernels.cpu.sweep import Swept, start_words, sweep
+from grapin.kernels.cpu.monotone import sweep as sweeping
+from grapin.kernels.cpu.monotone.binding import bind_monotone
+from grapin.kernels.cpu.monotone.sweep import Swept, start_words, sweep
 from grapin.kernels.rules import coding
 from grapin.kernels.words import LOW, NO_KEY, SHIFT
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone

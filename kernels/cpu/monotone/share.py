@@ -9,8 +9,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from grapin.kernels.cpu.atomics import atomic_add
-from grapin.kernels.cpu.relax import pull, push
+from grapin.kernels.cpu.monotone.atomics import atomic_add
+from grapin.kernels.cpu.monotone.relax import pull, push
 
 
 def share_push(

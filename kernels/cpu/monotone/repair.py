@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from grapin.kernels.cpu.correct import correct, orphan_removed, orphan_worsened, pull
-from grapin.kernels.cpu.forward import close_journal, forward, queue_losses, queue_offers
-from grapin.kernels.cpu.journal import Journal, Losses
-from grapin.kernels.cpu.unbound import SIDES
+from grapin.kernels.cpu.monotone.correct import correct, orphan_removed, orphan_worsened, pull
+from grapin.kernels.cpu.monotone.forward import close_journal, forward, queue_losses, queue_offers
+from grapin.kernels.cpu.monotone.journal import Journal, Losses
+from grapin.kernels.cpu.monotone.unbound import SIDES
 
 DONE, SWEEP, GAVE_UP = 0, 1, 2
 """How a repair ends: nothing left to do; so much is queued that a sweep should settle it; over budget."""

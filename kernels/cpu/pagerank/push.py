@@ -12,8 +12,16 @@ from typing import Any
 from grapin.compiled import compiled, kernel
 from grapin.graph.intrinsics import prefetch
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
-from grapin.kernels.cpu.priorities import LEVELS, NEXT, NO_LEVEL, PREVIOUS, level_of, most_urgent, move
-from grapin.kernels.cpu.residuals import (
+from grapin.kernels.cpu.pagerank.priorities import (
+    LEVELS,
+    NEXT,
+    NO_LEVEL,
+    PREVIOUS,
+    level_of,
+    most_urgent,
+    move,
+)
+from grapin.kernels.cpu.pagerank.residuals import (
     CEILING,
     DRIFT,
     FLOOR,

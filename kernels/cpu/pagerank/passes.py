@@ -14,9 +14,9 @@ from typing import Any
 from grapin.compiled import compiled, kernel
 from grapin.graph.intrinsics import prefetch
 from grapin.kernels.cpu.lists import ITERATIONS, note_read
-from grapin.kernels.cpu.priorities import NO_LEVEL, move
-from grapin.kernels.cpu.push import AHEAD
-from grapin.kernels.cpu.residuals import (
+from grapin.kernels.cpu.pagerank.priorities import NO_LEVEL, move
+from grapin.kernels.cpu.pagerank.push import AHEAD
+from grapin.kernels.cpu.pagerank.residuals import (
     CEILING,
     DRIFT,
     FLOOR,

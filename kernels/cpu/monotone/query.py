@@ -17,9 +17,6 @@ from grapin.counters import Counters
 from grapin.errors import InvalidArgument, ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Lists, Snapshot
-from grapin.kernels.cpu.binding import bind_monotone
-from grapin.kernels.cpu.correct import orphan_removed
-from grapin.kernels.cpu.journal import Journal, Losses, log_all, new_journal, new_losses
 from grapin.kernels.cpu.lists import (
     EDGES,
     ITERATIONS,
@@ -30,9 +27,12 @@ from grapin.kernels.cpu.lists import (
     TRACE_FIELDS,
     new_tally,
 )
-from grapin.kernels.cpu.repair import GAVE_UP, SWEEP
-from grapin.kernels.cpu.starting import place_vertices
-from grapin.kernels.cpu.sweep import sweep
+from grapin.kernels.cpu.monotone.binding import bind_monotone
+from grapin.kernels.cpu.monotone.correct import orphan_removed
+from grapin.kernels.cpu.monotone.journal import Journal, Losses, log_all, new_journal, new_losses
+from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP
+from grapin.kernels.cpu.monotone.starting import place_vertices
+from grapin.kernels.cpu.monotone.sweep import sweep
 from grapin.kernels.rules import Coding, coding
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 from grapin.programs.program import Monotone, source_arrays

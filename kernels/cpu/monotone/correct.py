@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu.heap import grown, heap_pop, heap_push
-from grapin.kernels.cpu.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
+from grapin.kernels.cpu.growing import grown
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
-from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer, start_key, weight_at
+from grapin.kernels.cpu.monotone.heap import heap_pop, heap_push
+from grapin.kernels.cpu.monotone.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
+from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, start_key, weight_at
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
 
 WALK_LIMIT = 1 << 14

@@ -12,7 +12,7 @@ from typing import Any
 
 from grapin.compiled import compiled, kernel
 from grapin.kernels.cpu.lists import note_read
-from grapin.kernels.cpu.residuals import (
+from grapin.kernels.cpu.pagerank.residuals import (
     CEILING,
     DRIFT,
     MASS,

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from grapin.compiled import compiled
 
 
@@ -38,11 +36,3 @@ def heap_pop(heap: Any, size: int) -> int:
         child = 2 * place + 1
     heap[place] = item
     return size
-
-
-@compiled
-def grown(array: Any, needed: Any) -> Any:
-    """Return an array with room for `needed` items that begins with the old ones."""
-    larger = np.empty(max(needed, 2 * array.size), array.dtype)
-    larger[: array.size] = array
-    return larger

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import compiled, compiled_parallel, kernel
-from grapin.kernels.cpu import relax, rounds, share
-from grapin.kernels.cpu.atomics import atomic_minimum
 from grapin.kernels.cpu.lists import ITERATIONS, TALLY_SIZE, TRACE_FIELDS
+from grapin.kernels.cpu.monotone import relax, rounds, share
+from grapin.kernels.cpu.monotone.atomics import atomic_minimum
 from grapin.kernels.rules import rebind
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 

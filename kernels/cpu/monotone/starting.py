@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu.journal import Journal, log_once, word
-from grapin.kernels.cpu.unbound import start_key
+from grapin.kernels.cpu.monotone.journal import Journal, log_once, word
+from grapin.kernels.cpu.monotone.unbound import start_key
 from grapin.kernels.words import NO_KEY, NO_PARENT, SHIFT, UNREACHED
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.kernels.cpu.priorities import NO_LEVEL, Rings, empty_rings, level_of, move
+from grapin.kernels.cpu.pagerank.priorities import NO_LEVEL, Rings, empty_rings, level_of, move
 
 RESIDUAL, CEILING = 0, 1
 """Columns of `cells`."""

@@ -21,10 +21,10 @@ import numpy as np
 
 from grapin.compiled import kernel
 from grapin.graph.intrinsics import prefetch
-from grapin.kernels.cpu.atomics import atomic_load
-from grapin.kernels.cpu.journal import word
 from grapin.kernels.cpu.lists import OVERFLOWS, count_list
-from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer, weight_at
+from grapin.kernels.cpu.monotone.atomics import atomic_load
+from grapin.kernels.cpu.monotone.journal import word
+from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, weight_at
 from grapin.kernels.words import NO_KEY, SHIFT
 
 VERTICES_AHEAD = 8

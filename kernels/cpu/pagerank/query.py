@@ -18,11 +18,11 @@ from grapin.batch import Edges
 from grapin.counters import Counters
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.flows import change_flows, keep_flows, tell_neighbours
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
-from grapin.kernels.cpu.passes import file_all, renew, rescale, sweep
-from grapin.kernels.cpu.push import push_best, push_rounds
-from grapin.kernels.cpu.residuals import (
+from grapin.kernels.cpu.pagerank.flows import change_flows, keep_flows, tell_neighbours
+from grapin.kernels.cpu.pagerank.passes import file_all, renew, rescale, sweep
+from grapin.kernels.cpu.pagerank.push import push_best, push_rounds
+from grapin.kernels.cpu.pagerank.residuals import (
     DRIFT,
     FLOOR,
     MASS,

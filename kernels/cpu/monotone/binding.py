@@ -6,8 +6,8 @@ from typing import Any
 import numba
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu import correct, forward, published, repair, starting
-from grapin.kernels.cpu.sweep import sweep_kernels
+from grapin.kernels.cpu.monotone import correct, forward, published, repair, starting
+from grapin.kernels.cpu.monotone.sweep import sweep_kernels
 from grapin.kernels.rules import Coding, digest, make_offer, make_start, rebind
 from grapin.programs.program import Monotone
 

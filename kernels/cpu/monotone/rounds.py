@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.kernels.cpu.buckets import (
+from grapin.kernels.cpu.growing import grown
+from grapin.kernels.cpu.lists import ITERATIONS, TRACE_FIELDS, write_trace
+from grapin.kernels.cpu.monotone.buckets import (
     BLOCK,
     BUCKETS,
     NO_BLOCK,
@@ -27,10 +29,8 @@ from grapin.kernels.cpu.buckets import (
     split,
     with_room,
 )
-from grapin.kernels.cpu.heap import grown
-from grapin.kernels.cpu.lists import ITERATIONS, TRACE_FIELDS, write_trace
-from grapin.kernels.cpu.relax import mark_frontier, pull, push, set_bit, survey
-from grapin.kernels.cpu.unbound import ARRAYS, SIDES, offer
+from grapin.kernels.cpu.monotone.relax import mark_frontier, pull, push, set_bit, survey
+from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer
 from grapin.kernels.words import LOW, NO_KEY, SHIFT
 
 SIZE, WIDTH, PIECES, PULLING, OFFERED, BEST, MERGED, TRACED, LOGGED, PUSH_ONLY, PLAN_SIZE = range(11)

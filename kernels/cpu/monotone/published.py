@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from grapin.kernels.cpu.heap import grown
-from grapin.kernels.cpu.journal import LOST, Journal, Losses, log_once, word
+from grapin.kernels.cpu.growing import grown
 from grapin.kernels.cpu.lists import ITERATIONS, note_read
-from grapin.kernels.cpu.unbound import SIDES, start_key
+from grapin.kernels.cpu.monotone.journal import LOST, Journal, Losses, log_once, word
+from grapin.kernels.cpu.monotone.unbound import SIDES, start_key
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 
 
