@@ -11,15 +11,18 @@ _PIPED_WIDTH = 200
 """A file or a pipe has no edge to wrap at."""
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of text under a title; the first column names, the others are numbers."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1, numbers: bool = True
+) -> None:
+    """Print rows of text under a title; the first columns name, the others are numbers unless told otherwise."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPED_WIDTH)
     console.print(Text(title, style="bold"), soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place == 0 else "right", no_wrap=True)
+        right = numbers and place >= names
+        table.add_column(column, justify="right" if right else "left", no_wrap=numbers)
     for row in rows:
         table.add_row(*row)
     console.print(table)
