@@ -38,6 +38,8 @@ _SPARSEST = 0.4
 _LEAST_LINES = 64
 _ALIGNED_SHIFT = 5  # 32 elements of 4 bytes are 128 bytes
 _WORD = np.dtype(np.int32)
+_HEAD = np.dtype([("start", np.int64), ("index", np.int64), ("degree", np.int32), ("unused", np.int32)])
+"""What is needed to find a list lies together: a batch that goes from list to list misses the cache once for it."""
 
 
 class Adjacency:
@@ -59,13 +61,17 @@ class Adjacency:
         self.growths = 0
         self.shrinks = 0
         nowhere = np.empty(0, np.int32)
+        # One more, whose start is where the last list's room ends.
+        heads = np.zeros(self.bound + 1, _HEAD)
+        heads["degree"][: self.bound] = degrees
+        heads["index"] = index.UNINDEXED
+        self.heads = heads
+        """Start, degree and index of each list; `lists` has them as columns."""
         self.lists = PackedLists(
-            starts=np.zeros(self.bound + 1, np.int64),
-            degrees=degrees,
+            **_columns(heads),
             neighbours=nowhere,
             weights=nowhere,
             line_shift=_ALIGNED_SHIFT if aligned else 0,
-            indices=np.full(self.bound, index.UNINDEXED, np.int64),
             slots=np.empty(0, np.uint32),
             free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
             counters=np.zeros(COUNTERS, np.int64),
@@ -122,13 +128,11 @@ class Adjacency:
     def memory(self) -> dict[str, int]:
         """Return the bytes of each array, slack included."""
         lists = self.lists
-        indices = (lists.indices, lists.slots, lists.free_blocks)
         return {
             "neighbours": lists.neighbours.nbytes,
             "weights": lists.weights.nbytes,
-            "starts": lists.starts.nbytes,
-            "degrees": lists.degrees.nbytes,
-            "index": sum(array.nbytes for array in indices),
+            "heads": self.heads.nbytes,
+            "index": lists.slots.nbytes + lists.free_blocks.nbytes,
         }
 
     def statistics(self) -> dict[str, int]:
@@ -146,11 +150,10 @@ class Adjacency:
         """Return an independent copy, its edge arrays placed by the same allocator."""
         other = Adjacency.__new__(Adjacency)
         other.__dict__.update(self.__dict__)
-        copies: dict[str, Any] = {
-            name: value.copy()
-            for name, value in self.lists._asdict().items()
-            if isinstance(value, np.ndarray)
-        }
+        other.heads = self.heads.copy()
+        copies = _columns(other.heads)
+        for name in ("slots", "free_blocks", "counters"):
+            copies[name] = getattr(self.lists, name).copy()
         for name in ("neighbours", "weights"):
             original = getattr(self.lists, name)
             if len(original):
@@ -164,11 +167,8 @@ class Adjacency:
         lists = self.lists
         if bound > len(lists.degrees):
             size = max(bound, 2 * len(lists.degrees))
-            self.lists = lists = lists._replace(
-                starts=_longer(lists.starts, self.bound + 1, size + 1),
-                degrees=_longer(lists.degrees, self.bound, size),
-                indices=_longer(lists.indices, self.bound, size),
-            )
+            self.heads = _longer(self.heads, self.bound + 1, size + 1)
+            self.lists = lists = lists._replace(**_columns(self.heads))
         if bound > self.bound:
             lists.starts[self.bound + 1 : bound + 1] = lists.starts[self.bound]
             if not self.bound:
@@ -225,13 +225,19 @@ class Adjacency:
         capacity = lines << self.lists.line_shift
         neighbours = self._place(capacity, "neighbours")
         weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
-        starts = np.empty_like(self.lists.starts)
+        starts = np.empty(len(self.heads), np.int64)
         rebalance.spread(self.lists, self.bound, lines, starts)
         starts[self.bound] = capacity
         fresh = self.lists._replace(starts=starts, neighbours=neighbours, weights=weights)
         if len(self.lists.neighbours):
             rebalance.copy_lists(self.lists, fresh, self.bound)
-        return fresh
+        self.heads["start"] = starts
+        return fresh._replace(starts=self.heads["start"])
+
+
+def _columns(heads: NDArray[Any]) -> dict[str, Any]:
+    """Return the parts of the heads as arrays of their own, without a copy."""
+    return {"starts": heads["start"], "degrees": heads["degree"][:-1], "indices": heads["index"][:-1]}
 
 
 def _longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:

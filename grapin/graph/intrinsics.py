@@ -22,8 +22,9 @@ intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
 
 
 def _element(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.gep(array.data, [arguments[index]])
+    kind = signature.args[0]
+    array = context.make_array(kind)(context, builder, arguments[0])
+    return code.get_item_pointer(context, builder, kind, array, [arguments[index]], wraparound=False)
 
 
 @intrinsic
