@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from grapin.cli.common import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument
+from grapin.files.numbers import WEIGHTS
 from grapin.loading import standing_edges
 from grapin.randomness import Draws
 from grapin.stream import Stream, temporal, workload
+from grapin.validation import check_choice
 
 NOTHING = "empty"
 """The GRAPH to start from nothing with."""
@@ -99,6 +101,7 @@ def _vertex(text: str, edges: EdgeList) -> int:
 def _range(weights: str) -> tuple[int, int] | None:
     low, colon, high = weights.partition(":")
     if not colon:
+        check_choice("weights", weights, WEIGHTS)
         return None
     if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high) < 2**31):
         raise InvalidArgument(f"weights={weights!r} must be LOW:HIGH with whole numbers, such as 1:64")

@@ -1,0 +1,306 @@
+"""A run keeps an answer fresh over sampled and recorded streams, and reports all of it or nothing."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grapin
+from grapin.cli import run as run_module
+from grapin.cli.main import main
+from grapin.cli.updates import prepare
+from grapin.errors import WrongAnswer
+
+FIELDS = ["program", "system", "device", "threads", "seed", "graph", "initial", "batches", "verified"]
+BATCH_FIELDS = {
+    "inserted",
+    "deleted",
+    "reweighted",
+    "ignored",
+    "update_seconds",
+    "compute_seconds",
+    "iterations",
+    "changed",
+    "invalidated",
+    "edges_read",
+    "lists_read",
+    "affected_edges",
+    "requests",
+    "bytes",
+}
+EVENTS = "a,b,1,1\nb,c,1,2\nc,d,1,3\na,d,1,4\nb,c,-1,5\na,b,-1,6\nd,e,1,7\n"
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> str:
+    """Four insertions, two deletions, one more insertion, between vertices named by letters."""
+    file = tmp_path / "events.csv"
+    file.write_text("source,target,change,time\n" + EVENTS)
+    return str(file)
+
+
+@pytest.fixture
+def record(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Run and return the JSON object that was printed."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        assert main(["run", *arguments, "--json", "-"]) == 0
+        printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return printed
+
+    return run
+
+
+def prepared(graph: str, **options: Any) -> tuple[grapin.Graph, list[int]]:
+    usual: dict[str, Any] = {
+        "source": "auto",
+        "batches": 1,
+        "batch_size": 2,
+        "insertions": 0.5,
+        "updates": None,
+        "undirected": None,
+        "weights": "keep",
+        "seed": 0,
+    }
+    stream, sources = prepare(graph, **(usual | options))
+    return stream.graph(), sources
+
+
+def weights_of(graph: str, rule: str, seed: int) -> list[float]:
+    _, _, weight = prepared(graph, weights=rule, seed=seed)[0].edge_arrays()
+    assert weight is not None
+    return [float(one) for one in weight]
+
+
+def test_the_json_object_has_just_the_documented_fields(record: Callable[..., dict[str, Any]]) -> None:
+    found = record(
+        "rmat:6:4", "--batches", "3", "--batch-size", "8", "--seed", "5", "--threads", "1", "--verify"
+    )
+    assert list(found) == FIELDS
+    assert (found["program"], found["system"], found["device"]) == ("sssp", "bounded", "cpu")
+    assert (found["threads"], found["seed"], found["verified"]) == (1, 5, True)
+    assert set(found["graph"]) == {"vertices", "edges"}
+    assert set(found["initial"]) == {"seconds", "edges_read", "iterations"}
+    assert [set(batch) for batch in found["batches"]] == [BATCH_FIELDS] * 3
+    for batch in found["batches"]:
+        assert (batch["inserted"], batch["deleted"], batch["ignored"]) == (4, 4, 0)
+        assert list(batch["requests"]) == ["32", "64", "96", "128"]
+        assert batch["bytes"] == sum(int(size) * count for size, count in batch["requests"].items())
+
+
+def test_the_same_seed_gives_the_same_run_but_for_times(record: Callable[..., dict[str, Any]]) -> None:
+    def numbers() -> list[dict[str, Any]]:
+        found = record("rmat:6:4", "--batches", "2", "--batch-size", "8", "--seed", "3")
+        return [
+            {name: batch[name] for name in BATCH_FIELDS if "seconds" not in name}
+            for batch in found["batches"]
+        ]
+
+    assert numbers() == numbers()
+
+
+@pytest.mark.parametrize("system", ["bounded", "grapin-zc", "grapin-recomp"])
+def test_every_system_gives_right_answers(system: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["run", "rmat:6:4", "--batch-size", "8", "--batches", "2", "--system", system, "--verify"]) == 0
+    )
+    shown = capsys.readouterr().out
+    assert f"system {system}" in shown
+    assert "Verified" in shown
+
+
+def test_the_reference_is_a_device_too(record: Callable[..., dict[str, Any]]) -> None:
+    found = record("rmat:5:4", "--batch-size", "4", "--batches", "2", "--device", "reference", "--verify")
+    assert (found["device"], found["verified"]) == ("reference", True)
+
+
+def test_a_stream_from_nothing_is_replayed_with_its_deletions(
+    events: str, record: Callable[..., dict[str, Any]]
+) -> None:
+    found = record("empty", "--updates", events, "--batch-size", "3", "--source", "a", "--verify")
+    assert found["graph"] == {"vertices": 5, "edges": 3}
+    assert [(batch["inserted"], batch["deleted"]) for batch in found["batches"]] == [(3, 0), (1, 2), (1, 0)]
+    assert found["verified"]
+
+
+def test_a_source_that_is_still_to_come_is_a_vertex_from_the_start(events: str) -> None:
+    graph, sources = prepared("empty", updates=events, source="e,c")
+    assert graph.labels is not None
+    assert [graph.labels.name(vertex) for vertex in sources] == ["e", "c"]
+    assert (graph.vertices, graph.edges) == (2, 0)
+
+
+def test_auto_in_a_graph_without_edges_is_the_vertex_that_will_have_most(events: str, tmp_path: Path) -> None:
+    graph, sources = prepared("empty", updates=events)
+    assert graph.labels is not None
+    # In the end a, c and d have one out-edge each; the first of them by name is taken.
+    assert [graph.labels.name(vertex) for vertex in sources] == ["a"]
+    more = tmp_path / "more.csv"
+    more.write_text("source,target,change,time\n" + EVENTS + "d,a,1,8\n")
+    graph, sources = prepared("empty", updates=str(more))
+    assert graph.labels is not None
+    assert [graph.labels.name(vertex) for vertex in sources] == ["d"]
+
+
+def test_auto_is_the_vertex_with_most_out_edges() -> None:
+    assert prepared("star:5", batch_size=1)[1] == [0]
+    reached_by_all = prepared("star:5", batch_size=1, undirected=True)
+    assert (reached_by_all[1], reached_by_all[0].directed) == ([0], False)
+
+
+def test_updates_change_a_graph_whose_vertices_have_the_same_names(
+    tmp_path: Path, record: Callable[..., dict[str, Any]]
+) -> None:
+    graph, updates = tmp_path / "graph.csv", tmp_path / "updates.csv"
+    graph.write_text("source,target\n10,20\n20,30\n")
+    updates.write_text("source,target,change,time\n20,30,-1,1\n10,40,1,2\n")
+    found = record(str(graph), "--updates", str(updates), "--batch-size", "2", "--source", "10", "--verify")
+    assert found["graph"] == {"vertices": 4, "edges": 2}
+    assert [(batch["inserted"], batch["deleted"]) for batch in found["batches"]] == [(1, 1)]
+
+
+def test_vertices_of_the_graph_keep_their_ids_under_updates_even_without_edges(tmp_path: Path) -> None:
+    updates = tmp_path / "updates.csv"
+    updates.write_text("source,target,weight\n7,2,5\n")
+    graph, sources = prepared("star:5", updates=str(updates), source="3")
+    assert graph.vertices == 5
+    assert sources == [3]
+    assert graph.edges == 4
+
+
+def test_batches_limits_how_many_updates_are_replayed(
+    events: str, record: Callable[..., dict[str, Any]]
+) -> None:
+    options = ("--updates", events, "--batch-size", "1", "--batches", "2", "--program", "cc", "--verify")
+    assert len(record("empty", *options)["batches"]) == 2
+
+
+def test_weights_are_drawn_by_seed_only_where_there_are_none(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.csv"
+    bare.write_text("source,target\n" + "".join(f"{vertex},{vertex + 1}\n" for vertex in range(50)))
+    once, again, otherwise = (weights_of(str(bare), "2:9", seed) for seed in (1, 1, 2))
+    assert {2, 9} <= set(once) <= set(range(2, 10))
+    assert once == again
+    assert once != otherwise
+    assert weights_of("path:9", "100:100", 0) == weights_of("path:9", "keep", 0)
+
+
+def test_trace_and_json_are_written_beside_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, record = tmp_path / "trace.npz", tmp_path / "run.json"
+    options = ["--batches", "2", "--batch-size", "8", "--trace", str(trace), "--json", str(record)]
+    assert main(["run", "rmat:6:4", *options]) == 0
+    assert "edges read" in capsys.readouterr().out
+    found = json.loads(record.read_text())
+    counted = grapin.Trace.load(trace).counters()
+    read = [found["initial"]["edges_read"], *(batch["edges_read"] for batch in found["batches"])]
+    assert counted.edges == sum(read)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.json", "trace.npz"]
+
+
+def test_ctrl_c_finishes_the_batch_and_reports_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    apply = grapin.Engine.apply
+
+    def interrupted(engine: grapin.Engine, batch: grapin.Batch) -> Any:
+        if engine.graph.version == 1:
+            signal.raise_signal(signal.SIGINT)
+        return apply(engine, batch)
+
+    monkeypatch.setattr(grapin.Engine, "apply", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["run", "rmat:6:4", "--batches", "5", "--batch-size", "8", "--verify", "--json", "-"]) == 130
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (len(found["batches"]), found["verified"]) == (2, True)
+    assert shown.err == "grapin: interrupted after 2 of 5 batches\n"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_wrong_answer_is_reported_and_is_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def complain(*_: object) -> None:
+        raise WrongAnswer("vertex 3 has 7, expected 5")
+
+    monkeypatch.setattr(run_module, "verify_answer", complain)
+    assert main(["run", "rmat:6:4", "--batches", "1", "--batch-size", "8", "--verify", "--json", "-"]) == 1
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["verified"] is False
+    assert shown.err == "grapin: vertex 3 has 7, expected 5\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["no-such-file.txt"], "no-such-file.txt must exist"),
+        (["empty"], "graph='empty' must come with --updates"),
+        (["path:9", "--program", "sssq"], "program='sssq' must be one of"),
+        (["path:9", "--system", "grapin"], "system='grapin' must be one of"),
+        (["path:9", "--device", "gpu"], "device='gpu' must be one of"),
+        (["path:9", "--threads", "0"], "threads=0 must be at least 1"),
+        (["path:9", "--batches", "0"], "batches=0 must be at least 1"),
+        (["path:9", "--batch-size", "0"], "batch-size=0 must be at least 1"),
+        (["path:9", "--batch-size", "90"], "must ask for at most 8 edges"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "x"], "source='x' must be a vertex"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "9"], "source=9 must be a vertex"),
+        (["path:9", "--weights", "9:1"], "weights='9:1' must be LOW:HIGH"),
+        (["path:9", "--weights", "heavy"], "weights='heavy' must be one of"),
+        (
+            ["path:9", "--updates", "star:4", "--weights", "ignore", "--json", "nowhere/x"],
+            "directory that exists",
+        ),
+        (["path:9", "--trace", "."], "file='.' must be a file that can be written"),
+        (["path:9", "--program", "nothing.py:Nothing"], "must name a file that exists"),
+    ],
+)
+def test_a_bad_flag_is_one_sentence_and_nothing_is_written(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert sentence in shown.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_doctor_names_devices_systems_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    for name in ("cpu", "reference", "bounded", "grapin-zc", "grapin-recomp", "numba", "what auto takes"):
+        assert name in shown
+
+
+def test_doctor_says_what_to_install_for_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib.metadata import PackageNotFoundError
+
+    from grapin.cli import doctor
+
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "version", missing)
+    assert main(["doctor"]) == 0
+    assert "pip install 'grapin[scipy]'" in capsys.readouterr().out
+
+
+def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_nothing(
+    shared_data: Path, record: Callable[..., dict[str, Any]]
+) -> None:
+    updates = str(shared_data / "out.wine-includes.zst")
+    found = record("empty", "--updates", updates, "--batch-size", "10000", "--source", "auto", "--verify")
+    assert found["verified"]
+    assert sum(batch["deleted"] for batch in found["batches"]) > 10_000
