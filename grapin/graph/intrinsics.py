@@ -24,7 +24,8 @@ intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
 def _element(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:
     kind = signature.args[0]
     array = context.make_array(kind)(context, builder, arguments[0])
-    return code.get_item_pointer(context, builder, kind, array, [arguments[index]], wraparound=False)
+    place = context.cast(builder, arguments[index], signature.args[index], types.intp)
+    return code.get_item_pointer(context, builder, kind, array, [place], wraparound=False)
 
 
 @intrinsic
