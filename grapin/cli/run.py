@@ -118,7 +118,8 @@ def command(
         reports, edges = _apply_all(engine, islice(stream, count), count, interrupts)
     complaint = _complaint(engine) if verify else None
     verified = (complaint is None) if verify else None
-    _deliver(Outcome(graph, engine, reports, edges, options["seed"], verified), trace_file, json_file)
+    origin = graph if options["updates"] is None else f"{graph}, updated by {options['updates']}"
+    _deliver(Outcome(origin, engine, reports, edges, options["seed"], verified), trace_file, json_file)
     if complaint is not None:
         click.echo(f"grapin: {complaint}", err=True)
         context.exit(WRONG)
