@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from grapin.engine.verify import verify_answer
     from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machine import StoreMachine
+    from grapin.testing.monotone import check_monotone
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
 
@@ -45,6 +46,7 @@ __all__ = [
     "MutationStream",
     "StoreMachine",
     "batches",
+    "check_monotone",
     "check_same_changes",
     "check_same_graph",
     "clearances",
