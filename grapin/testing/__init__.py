@@ -31,6 +31,7 @@ _HOMES = {
     "MutationStream": "grapin.testing.strategies",
     "StoreMachine": "grapin.testing.machine",
     "batches": "grapin.testing.mutations",
+    "check_monotone": "grapin.testing.monotone",
     "clearances": "grapin.testing.mutations",
     "edge_lists": "grapin.testing.strategies",
     "graphs": "grapin.testing.strategies",
