@@ -25,7 +25,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix
 
 bench: $(READY)
-	$(BIN)/python -m experiments.foundation
+	$(BIN)/python -m experiments.foundation; foundation=$$?; $(BIN)/python -m experiments.engine && exit $$foundation
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -1,72 +1,88 @@
 """NetworKit's dynamic algorithms on the same stream: the graph and its distances follow each batch.
 
-DynDijkstra sometimes goes wrong after deletions, and then takes tens of seconds a batch; so its distances are compared
-with ours, and an algorithm that exhausts its patience is not asked again.
+DynDijkstra (NetworKit 11.2) sometimes goes wrong after deletions, and may then not come back for minutes. So each
+algorithm runs in a process of its own, which is ended when patience is, and what it found is compared with our values.
 """
 
+import multiprocessing
+from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from multiprocessing.connection import Connection
+from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch
+from grapin.edges import EdgeList
 from grapin.stream import Stream
 
 ALGORITHMS = {"bfs": "DynBFS", "sssp": "DynDijkstra"}
+PATIENCE = 20.0
+"""Seconds for all batches of one algorithm."""
+_READY = "ready"
 
 
 @dataclass(frozen=True)
 class Followed:
-    """Seconds a batch, for the graph and for one algorithm together, and the distances after the last."""
+    """Seconds a batch, for the graph and the distances together, and the distances after the last."""
 
     name: str
     seconds: list[float]
     distances: NDArray[np.float64] | None
-    """None if it did not get to the last batch."""
+    """None if it did not get to the last batch in time."""
 
 
-def follow(stream: Stream, source: int, *, patience: float = 30.0) -> dict[str, Followed]:
-    """Apply every batch, on one thread, and return what each program's algorithm did.
+def follow(program: str, stream: Stream, source: int) -> Followed:
+    """Let the algorithm for a program follow the stream on one thread, as far as patience lasts."""
+    name = ALGORITHMS[program]
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_run, args=(sender, name, stream.start, list(stream), source))
+    child.start()
+    sender.close()
+    seconds: list[float] = []
+    distances = None
+    try:
+        receiver.recv()
+        deadline = monotonic() + PATIENCE
+        while distances is None and receiver.poll(max(0.0, deadline - monotonic())):
+            found = receiver.recv()
+            if isinstance(found, float):
+                seconds.append(found)
+            else:
+                distances = found
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+    return Followed(name, seconds, distances)
 
-    The batches become lists of NetworKit's events beforehand, which is not part of the time. `patience` is in seconds
-    an algorithm.
+
+def _run(sender: Connection, name: str, start: EdgeList, batches: Sequence[Batch], source: int) -> None:
+    """Send a sign when the first distances are there, then the seconds of each batch, then the last distances.
+
+    The batches become lists of NetworKit's events beforehand, which is not part of the time.
     """
     import networkit
 
     networkit.setNumberOfThreads(1)
-    graph = _graph(networkit, stream)
+    graph = _graph(networkit, start)
     updater = networkit.dynamics.GraphUpdater(graph)
-    running = {
-        program: getattr(networkit.distance, name)(graph, source) for program, name in ALGORITHMS.items()
-    }
-    for algorithm in running.values():
-        algorithm.run()
-    seconds: dict[str, list[float]] = {program: [] for program in running}
-    for batch in stream:
+    algorithm = getattr(networkit.distance, name)(graph, source)
+    algorithm.run()
+    sender.send(_READY)
+    for batch in batches:
         events = _events(networkit, batch)
         begin = perf_counter()
         updater.update(events)
-        updating = perf_counter() - begin
-        for program, algorithm in running.items():
-            if sum(seconds[program]) < patience:
-                begin = perf_counter()
-                algorithm.updateBatch(events)
-                seconds[program].append(updating + perf_counter() - begin)
-    return {
-        program: Followed(
-            ALGORITHMS[program],
-            seconds[program],
-            np.array(algorithm.getDistances(asarray=True)) if len(seconds[program]) == len(stream) else None,
-        )
-        for program, algorithm in running.items()
-    }
+        algorithm.updateBatch(events)
+        sender.send(perf_counter() - begin)
+    sender.send(np.array(algorithm.getDistances(asarray=True)))
 
 
-def _graph(networkit: Any, stream: Stream) -> Any:
-    start = stream.start
-    assert start is not None
+def _graph(networkit: Any, start: EdgeList) -> Any:
     assert start.weight is not None
     # It reads 64-bit ids whatever it is given.
     ends = start.source.astype(np.uint64), start.target.astype(np.uint64)

@@ -1,6 +1,6 @@
 """The initial fixed point beside SciPy, NetworKit and python-graphblas, in one run.
 
-    python -m experiments.initial [--graph rmat:20:16] [--rounds N] [--threads 1 2]
+    python -m experiments.initial [--quick] [--graph rmat:20:16] [--rounds N] [--threads 1 2]
 
 Values are compared first; what differs is not timed. The rivals get their own form of the graph beforehand, as we
 get ours; times are medians over rounds in which all take turns, since machines are shared.
@@ -8,14 +8,16 @@ get ours; times are medians over rounds in which all take turns, since machines 
 
 import argparse
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments import rivals
+from experiments.bars import Bar, print_bars, record_bars
 from grapin.generators import generate
 from grapin.graph.graph import Graph
 from grapin.kernels.cpu.lists import EDGES, new_tally
@@ -27,6 +29,12 @@ from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.programs.program import source_arrays
 from grapin.units import format_seconds
 
+FULL = "rmat:20:16"
+QUICK = "rmat:10:16"
+ROUNDS = 5
+THREADS = (1, 2)
+BARRED_THREADS = 2
+NOT_SLOWER = 1.0
 Run = Callable[[], Any]
 
 
@@ -65,9 +73,8 @@ class Ours:
         return (words >> SHIFT).astype(np.uint32).view(np.int32)
 
 
-def compare(name: str, ours: Ours, threads: list[int], others: dict[str, Run], rounds: int) -> None:
-    """Check that all agree, then time them in turns and print one line each."""
-    runs: dict[str, Run] = {f"grapin, {count} threads": partial(ours.run, count) for count in threads}
+def compare(name: str, ours: Ours, threads: Sequence[int], others: dict[str, Run], rounds: int) -> list[Bar]:
+    """Check that all agree, then time them in turns; return our time over the fastest rival's, by threads."""
     expected = ours.values(ours.run(1))
     for count in threads:
         if not np.array_equal(ours.values(ours.run(count)), expected):
@@ -75,37 +82,64 @@ def compare(name: str, ours: Ours, threads: list[int], others: dict[str, Run], r
     for rival, run in others.items():
         if not rivals.agree(name, run(), expected):
             raise AssertionError(f"{name}: {rival} and grapin differ")
-    runs |= others
-    times: dict[str, list[float]] = {one: [] for one in runs}
+    own = {count: partial(ours.run, count) for count in threads}
+    times = _medians({**own, **others}, rounds)
+    best = min((times[rival] for rival in others), default=float("nan"))
+    listed = ", ".join(f"{rival} {format_seconds(times[rival])}" for rival in others)
+    return [
+        Bar(
+            f"{name} from nothing, {count} threads, over the fastest rival",
+            times[count] / best,
+            limit=NOT_SLOWER if count == BARRED_THREADS else None,
+            remark=f"{format_seconds(times[count])}, {ours.passes:.2f} passes over the edges; {listed}",
+        )
+        for count in threads
+    ]
+
+
+def _medians(runs: dict[Any, Run], rounds: int) -> dict[Any, float]:
+    times: dict[Any, list[float]] = {one: [] for one in runs}
     for _ in range(rounds):
         for one, run in runs.items():
             begin = time.perf_counter()
             run()
             times[one].append(time.perf_counter() - begin)
-    medians = {one: statistics.median(taken) for one, taken in times.items()}
-    best = min((medians[rival] for rival in others), default=float("nan"))
-    print(f"{name}: {ours.passes:.2f} passes over the edges; ratio to the fastest rival")
-    for one, taken in sorted(medians.items(), key=lambda pair: pair[1]):
-        print(f"  {one:24} {format_seconds(taken):>10}  {taken / best:5.2f}")
+    return {one: statistics.median(taken) for one, taken in times.items()}
 
 
-def main() -> None:
-    """Measure and print."""
+def graph_bars(name: str, threads: Sequence[int], rounds: int) -> list[Bar]:
+    """Measure every program on one graph, from the vertex with the most out-edges."""
+    edges = generate(name)
+    graph = Graph.from_edges(edges.source, edges.target, edges.weight, vertices=edges.vertices)
+    source = int(np.argmax(graph.snapshot().out.degrees))
+    others = rivals.prepare(edges, source, max(threads))
+    measured: list[Bar] = []
+    for program in (BFS(source), SSSP(source), ConnectedComponents()):
+        measured += compare(program.name, Ours(graph, program), threads, others[program.name], rounds)
+    return measured
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Measure what the bars of the engine are about."""
+    return graph_bars(QUICK if quick else FULL, THREADS, 2 if quick else ROUNDS)
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--graph", default="rmat:20:16")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--graph", default=FULL)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--threads", type=int, nargs="+", default=THREADS)
+    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
     arguments = parser.parse_args()
-    edges = generate(arguments.graph)
-    graph = Graph.from_edges(edges.source, edges.target, edges.weight, vertices=edges.vertices)
-    source = int(np.argmax(graph.snapshot().out.degrees))
-    others = rivals.prepare(edges, source, max(arguments.threads))
-    print(f"{arguments.graph}, from vertex {source}, median of {arguments.rounds} rounds")
-    for name, program in (("bfs", BFS(source)), ("sssp", SSSP(source)), ("cc", ConnectedComponents())):
-        compare(name, Ours(graph, program), arguments.threads, others[name], arguments.rounds)
+    name = QUICK if arguments.quick else arguments.graph
+    measured = graph_bars(name, arguments.threads, arguments.rounds)
+    print_bars(f"The initial fixed point on {name}", measured)
+    print(f"recorded in records/{record_bars('initial', vars(arguments), measured).name}")
+    return int(not arguments.quick and any(bar.verdict == "FAIL" for bar in measured))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from experiments import rivals
 from experiments.bars import Bar, print_bars, record_bars
-from experiments.following import Followed, follow
+from experiments.following import ALGORITHMS, PATIENCE, follow
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -41,7 +41,7 @@ PUBLISHED = {
 HALF = 0.5
 """In the geometric mean over all cells on one thread, a batch may take this part of RisGraph's time."""
 FOLLOWED = 10_000
-"""Larger batches take NetworKit minutes."""
+"""Batches larger than this are not given to NetworKit, which would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,9 @@ class Course:
     stream: Stream
     size: int
     graph: Graph
+    source: int
     programs: tuple[Monotone, ...]
-    values: tuple[NDArray[np.int64], ...]
+    values: dict[str, NDArray[np.int64]]
     scratch: dict[str, float]
     """Milliseconds SciPy takes to compute each answer from nothing."""
 
@@ -107,24 +108,24 @@ class Course:
         engine = Engine(graph.copy(), programs, threads=1)
         for batch in stream:
             engine.apply(batch)
-        values = tuple(answer.values for answer in engine.answers)
+        values = {answer.program.name: answer.values for answer in engine.answers}
         tail, head, weight = engine.graph.edge_arrays()
         last = EdgeList(tail, head, engine.graph.bound, weight)
         runs = rivals.prepare(last, source, 1, ("scipy",))
         scratch = {}
-        for program, ours in zip(programs, values, strict=True):
+        for name, ours in values.items():
             begin = perf_counter()
-            answer = runs[program.name]["scipy"]()
-            scratch[program.name] = (perf_counter() - begin) * 1e3
-            if not rivals.agree(program.name, answer, _signed(ours)):
-                raise AssertionError(f"{program.name} after batches of {size}: SciPy and grapin differ")
-        return cls(stream, size, graph, programs, values, scratch)
+            answer = runs[name]["scipy"]()
+            scratch[name] = (perf_counter() - begin) * 1e3
+            if not rivals.agree(name, answer, _signed(ours)):
+                raise AssertionError(f"{name} after batches of {size}: SciPy and grapin differ")
+        return cls(stream, size, graph, source, programs, values, scratch)
 
     def cell(self, program: Monotone, threads: int) -> Cell:
         """Time one program on a copy of the graph."""
         engine = Engine(self.graph.copy(), program, threads=threads)
         reports = [engine.apply(batch) for batch in self.stream][1:]
-        if not np.array_equal(engine.values, self.values[self.programs.index(program)]):
+        if not np.array_equal(engine.values, self.values[program.name]):
             raise AssertionError(f"{program.name} on {threads} threads: another answer than before")
         update = [report.update_seconds * 1e3 for report in reports]
         compute = [report.compute_seconds * 1e3 for report in reports]
@@ -133,34 +134,29 @@ class Course:
 
     def beside(self, cells: list[Cell]) -> Iterator[Bar]:
         """Yield our time on one thread over SciPy's from nothing and over NetworKit's."""
-        followed = self._followed()
         for cell in cells:
             if cell.threads > 1:
                 continue
             name = f"{cell.program}, batches of {cell.size:,}, over"
             scratch = self.scratch[cell.program]
             yield Bar(f"{name} SciPy from nothing", cell.total / scratch, remark=f"SciPy {scratch:.0f} ms")
-            if cell.program in followed:
-                other = followed[cell.program]
-                taken = median(other.seconds[1:] or other.seconds) * 1e3
-                remark = f"{taken:.1f} ms, {taken / cell.total:.0f} times as long; {self._right(cell, other)}"
-                yield Bar(f"{name} NetworKit's {other.name}", cell.total / taken, remark=remark)
+            if cell.program in ALGORITHMS and self.size <= FOLLOWED:
+                yield self._beside_networkit(cell, name)
 
-    def _followed(self) -> dict[str, Followed]:
-        if self.size > FOLLOWED:
-            return {}
-        source = int(np.argmax(self.graph.snapshot().out.degrees))
-        return follow(self.stream, source)
-
-    def _right(self, cell: Cell, other: Followed) -> str:
+    def _beside_networkit(self, cell: Cell, name: str) -> Bar:
+        other = follow(cell.program, self.stream, self.source)
+        name = f"{name} NetworKit's {other.name}"
+        if not other.seconds:
+            remark = f"NetworKit did not finish a batch in {PATIENCE:.0f} s"
+            return Bar(name, cell.total / (PATIENCE * 1e3), remark=remark)
+        taken = median(other.seconds[1:] or other.seconds) * 1e3
         if other.distances is None:
-            return f"stopped after {len(other.seconds)} batches"
-        ours = next(
-            values
-            for program, values in zip(self.programs, self.values, strict=True)
-            if program.name == cell.program
-        )
-        return "same values" if rivals.agree(cell.program, other.distances, _signed(ours)) else "wrong values"
+            end = f"stopped in batch {len(other.seconds) + 1} of {len(self.stream)}, out of patience"
+        else:
+            right = rivals.agree(cell.program, other.distances, _signed(self.values[cell.program]))
+            end = "same values" if right else "wrong values"
+        remark = f"NetworKit {taken:.1f} ms, {taken / cell.total:.0f} times as long; {end}"
+        return Bar(name, cell.total / taken, remark=remark)
 
 
 def _signed(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,0 +1,63 @@
+"""How long from nothing to an answer? A fresh process imports grapin, starts a query and applies a batch.
+
+    python -m experiments.first_answer [--quick]
+
+The first process may have to compile; the ones after it find the machine code on disk, and they are measured, from
+outside: starting Python, importing, answering, leaving.
+"""
+
+import argparse
+import subprocess
+import sys
+from statistics import median
+from time import perf_counter
+
+from experiments.bars import Bar, print_bars, record_bars
+
+IMPORT = "import grapin"
+ANSWER = """
+import grapin
+graph = grapin.Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], [5, 1, 1, 2])
+engine = grapin.Engine(graph, grapin.SSSP(source=0))
+assert engine.values.tolist() == [0, 5, 1, 3]
+engine.apply(grapin.Batch(delete=[(2, 3)]))
+assert engine.values.tolist() == [0, 5, 1, 6]
+"""
+MOST_SECONDS = 3.0
+ROUNDS = 5
+
+
+def seconds(script: str) -> float:
+    """Return how long a Python process takes to execute the script."""
+    begin = perf_counter()
+    subprocess.run([sys.executable, "-c", script], check=True)  # noqa: S603  # our own text, our own Python
+    return perf_counter() - begin
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Measure a first answer, and the bare import beside it."""
+    first = seconds(ANSWER)
+    rounds = range(1 if quick else ROUNDS)
+    answers, imports = zip(*((seconds(ANSWER), seconds(IMPORT)) for _ in rounds), strict=True)
+    remark = f"shortest distances on 4 vertices, before and after a batch; {first:.2f} s in the run before"
+    return [
+        Bar("import and first answer in a fresh process", median(answers), "s", MOST_SECONDS, remark),
+        Bar("import alone in a fresh process", median(imports), "s"),
+    ]
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="one round, to see that it runs")
+    quick = parser.parse_args().quick
+    measured = bars(quick=quick)
+    print_bars("From nothing to an answer", measured)
+    print(f"recorded in records/{record_bars('first_answer', {'quick': quick}, measured).name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
