@@ -31,7 +31,7 @@ FULL = ("rmat:20:16", 10_000)
 QUICK = ("rmat:10:16", 100)
 BATCHES = 10
 ROUNDS = 25
-MOST_LISTS = 1_000_000
+MOST_LISTS = 200_000
 """So many lists are counted in one round, to make the cost of calling a compiled function vanish."""
 MOST_ON = 1.5
 MOST_OFF = 0.02

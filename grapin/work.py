@@ -24,7 +24,7 @@ class Work:
     invalidated: int = 0
     """Vertices whose value had to be thrown away on the way."""
     affected_edges: int = 0
-    """The edges that any repair has to read: out-edges of what changed, in-edges of what got worse."""
+    """Out-edges of what changed and in-edges of what got worse: what a repair that follows changes has to read."""
     dense: bool = False
     """Whether all was computed from scratch."""
     counters: Counters = field(default_factory=Counters)

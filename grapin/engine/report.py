@@ -51,7 +51,7 @@ class Report:
 
     @property
     def affected_edges(self) -> int:
-        """The edges that any repair has to read, over all answers."""
+        """Out-edges of what changed and in-edges of what got worse, over all answers."""
         return sum(query.work.affected_edges for query in self.queries)
 
     @property

@@ -56,10 +56,23 @@ def test_the_documented_example_gives_the_most_reliable_path() -> None:
     assert engine.path(2) == [0, 2]
 
 
-def test_the_documented_example_runs_from_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_documented_example_runs_from_the_command_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     rows = tmp_path / "links.csv"
-    rows.write_text("source,target,weight\n" + "".join(f"{i},{i + 1},0.9\n{i},{i + 2},0.7\n" for i in range(40)))
-    arguments = ["run", str(rows), "--program", f"{EXAMPLE}:MostReliablePath", "--batches", "3", "--batch-size", "4"]
+    rows.write_text(
+        "source,target,weight\n" + "".join(f"{i},{i + 1},0.9\n{i},{i + 2},0.7\n" for i in range(40))
+    )
+    arguments = [
+        "run",
+        str(rows),
+        "--program",
+        f"{EXAMPLE}:MostReliablePath",
+        "--batches",
+        "3",
+        "--batch-size",
+        "4",
+    ]
     assert main([*arguments, "--source", "0", "--verify"]) == 0
     assert "Verified" in capsys.readouterr().out
 

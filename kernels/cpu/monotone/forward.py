@@ -112,9 +112,10 @@ def forward(
 
 
 def close_journal(words: Any, journal: Journal, pulls: Any, pushes: Any) -> Any:
-    """Clear the marks; count the vertices whose value changed, and the edges that any repair has to read.
+    """Clear the marks; count the vertices whose value changed, and the edges that are affected by it.
 
-    Those are the out-edges of every vertex that changed, and the in-edges of every vertex that got worse.
+    Those are the out-edges of every vertex that changed, and the in-edges of every vertex that got worse: what a repair
+    that follows changes has to read.
     """
     changed = 0
     affected = np.int64(0)

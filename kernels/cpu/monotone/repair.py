@@ -35,8 +35,8 @@ def repair(
 ) -> Any:
     """Bring words up to date with a batch's edges, given as columns (sources, targets[, weights]).
 
-    Returns how it ended, the queue and its size for a sweep, how many vertices changed and how many edges any repair
-    has to read, and the trace with how much of it is used.
+    Returns how it ended, the queue and its size for a sweep, how many vertices changed and how many edges that
+    affects, and the trace with how much of it is used.
     """
     losses.count[0] = 0
     heap = np.empty(2 * SIDES * (deleted[0].size + reweighted[0].size) + 64, np.uint64)
