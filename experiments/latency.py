@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import geometric_mean, median
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,8 @@ class Cell:
     compute: float
     total: float
     """Milliseconds a batch: the medians of the two parts, and of their sum."""
+    processor: float
+    """Milliseconds a batch that the calling thread was really running: what the clock says when nobody disturbs."""
 
     @property
     def published(self) -> float | None:
@@ -78,6 +80,8 @@ class Cell:
     def bar(self) -> Bar:
         """Return the time, limited by RisGraph's on one thread, and beside it on two."""
         remark = f"update {self.update:.2f}, compute {self.compute:.2f}"
+        if self.threads == 1:
+            remark += f", {self.processor:.2f} of processor time"
         if self.published is not None:
             remark += f"; RisGraph {self.published:g}, {self.published / self.total:.1f} times as long"
         threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
@@ -124,13 +128,18 @@ class Course:
     def cell(self, program: Monotone, threads: int) -> Cell:
         """Time one program on a copy of the graph."""
         engine = Engine(self.graph.copy(), program, threads=threads)
-        reports = [engine.apply(batch) for batch in self.stream][1:]
+        reports, processor = [], []
+        for batch in self.stream:
+            begin = thread_time()
+            reports.append(engine.apply(batch))
+            processor.append((thread_time() - begin) * 1e3)
         if not np.array_equal(engine.values, self.values[program.name]):
             raise AssertionError(f"{program.name} on {threads} threads: another answer than before")
-        update = [report.update_seconds * 1e3 for report in reports]
-        compute = [report.compute_seconds * 1e3 for report in reports]
+        update = [report.update_seconds * 1e3 for report in reports[1:]]
+        compute = [report.compute_seconds * 1e3 for report in reports[1:]]
         total = median(map(sum, zip(update, compute, strict=True)))
-        return Cell(program.name, self.size, threads, median(update), median(compute), total)
+        parts = median(update), median(compute), total, median(processor[1:])
+        return Cell(program.name, self.size, threads, *parts)
 
     def beside(self, cells: list[Cell]) -> Iterator[Bar]:
         """Yield our time on one thread over SciPy's from nothing and over NetworKit's."""
