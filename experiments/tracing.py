@@ -23,7 +23,7 @@ from grapin.compiled import compiled
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.graph import Graph
-from grapin.kernels.cpu.lists import count_list, new_tally, note_read
+from grapin.kernels.cpu.lists import count_list, keep_read, new_tally
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.stream import Stream, workload
 
@@ -43,7 +43,9 @@ def count_with_branch(starts: Any, lengths: Any, times: int, tally: Any, trace: 
     used = 0
     for _ in range(times):
         for place in range(starts.size):
-            trace, used = note_read(tally, trace, used, tracing, place, starts[place], lengths[place], 1)
+            count_list(tally, starts[place], lengths[place], 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, place, starts[place], lengths[place], 1)
     return used
 
 

@@ -61,7 +61,7 @@ def coding(program: Monotone, weight_dtype: np.dtype[Any] | None) -> Coding:
 
 def make_offer(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) -> Any:
     """Build `offer(key, weight) -> int64` for a device whose compiler is `compile_`."""
-    edge = compile_(type(program).edge)
+    edge = compile_(_adopted(type(program).edge))
     encode = _make_encode(code, compile_)
     worst, larger = np.int64(WORST_KEY), code.larger
 
@@ -113,7 +113,7 @@ def make_start(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) 
     none = np.int64(NO_KEY)
     own = type(program).start
     if own is not None:
-        rule = compile_(own)
+        rule = compile_(_adopted(own))
         encode = _make_encode(code, compile_)
 
         def start_key(vertex: Any, roots: Any, root_keys: Any) -> Any:  # noqa: ARG001  (one signature)
@@ -128,6 +128,18 @@ def make_start(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) 
             return none
 
     return compile_(start_key)
+
+
+def _adopted(function: Any) -> FunctionType:
+    """Return a copy of a user's function that belongs to this module.
+
+    Numba writes down which module a function is from, to import it when machine code is read back from disk; a user's
+    file, notebook or script cannot be imported by name.
+    """
+    code, names = function.__code__, function.__globals__
+    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__ = __name__
+    return copy
 
 
 def digest(program: Monotone, code: Coding) -> str:

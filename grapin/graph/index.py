@@ -15,11 +15,11 @@ from grapin.compiled import kernel
 from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wide
 
-LONGEST_SCAN = 256
-"""Lists up to this degree are always scanned: 16 cache lines in sequence, and no memory for an index."""
+LONGEST_SCAN = 128
+"""Lists up to this degree are always scanned: 8 cache lines in sequence, and no memory for an index."""
 SIZE_CLASSES = 40
 UNINDEXED = -1
-_SMALLEST_CLASS = 9  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
+_SMALLEST_CLASS = 8  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
 _ROWS_AHEAD = 16
 _SIZE_BITS = 6  # enough to count the size classes
 EMPTY_SLOT = 0xFFFFFFFF

@@ -11,7 +11,7 @@ from grapin.graph.packed import Column, PackedLists, Positions, wide
 
 _ROWS_AHEAD = 8
 _LINE = 16  # elements of 4 bytes in a cache line of 64 bytes
-_LINES_AHEAD = 4  # the hardware goes on by itself once a scan has touched a few lines in sequence
+_LINES_AHEAD = 8  # the hardware goes on by itself once a scan has touched a few lines in sequence
 
 
 @kernel

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grapin.compiled import compiled
+from grapin.compiled import compiled, kernel
 from grapin.kernels.cpu.growing import grown
 
 EDGES, LISTS, REQUESTS, ITERATIONS, OVERFLOWS, PAGES, TALLY_SIZE = 0, 1, 2, 6, 7, 8, 9
@@ -17,7 +17,7 @@ TRACE_FIELDS = 5
 """Numbers a trace entry takes: iteration, twice the vertex plus one for in-lists, start, length, arrays read."""
 
 
-@compiled
+@kernel
 def count_list(tally: Any, start: Any, length: Any, arrays: int) -> None:
     """Count one list of `length` elements read from `arrays` parallel 4-byte arrays (ids, weights)."""
     tally[EDGES] += length
@@ -35,7 +35,7 @@ def count_list(tally: Any, start: Any, length: Any, arrays: int) -> None:
     tally[REQUESTS + (last & 3)] += arrays
 
 
-@compiled
+@kernel
 def write_trace(
     trace: Any, used: int, iteration: int, place: Any, start: Any, length: Any, arrays: int
 ) -> int:
@@ -49,16 +49,17 @@ def write_trace(
 
 
 @compiled
-def note_read(
-    tally: Any, trace: Any, used: int, tracing: bool, place: Any, start: Any, length: Any, arrays: int
+def keep_read(
+    trace: Any, used: int, tally: Any, place: Any, start: Any, length: Any, arrays: int
 ) -> tuple[Any, int]:
-    """Count a list that was read and, when tracing, write it down. Return the trace and how much is used."""
-    count_list(tally, start, length, arrays)
-    if tracing:
-        if used + TRACE_FIELDS > trace.size:
-            trace = grown(trace, used + TRACE_FIELDS)
-        used = write_trace(trace, used, tally[ITERATIONS], place, start, length, arrays)
-    return trace, used
+    """Write down a list that was read, in the iteration that is being counted.
+
+    Returns the trace, which may have grown, and how much of it is used. Callers ask first whether to trace: handing the
+    trace over and back costs ten times what counting a list does.
+    """
+    if used + TRACE_FIELDS > trace.size:
+        trace = grown(trace, used + TRACE_FIELDS)
+    return trace, write_trace(trace, used, tally[ITERATIONS], place, start, length, arrays)
 
 
 def new_tally() -> Any:

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,25 @@ def test_the_documented_example_runs_from_the_command_line(
     ]
     assert main([*arguments, "--source", "0", "--verify"]) == 0
     assert "Verified" in capsys.readouterr().out
+
+
+def test_the_documented_example_runs_again_from_machine_code_on_disk(tmp_path: Path) -> None:
+    rows = tmp_path / "links.csv"
+    rows.write_text("source,target,weight\n0,1,0.5\n1,2,0.5\n")
+    arguments = [
+        "run",
+        str(rows),
+        "--program",
+        f"{EXAMPLE}:MostReliablePath",
+        "--source",
+        "0",
+        "--batch-size",
+        "1",
+    ]
+    for _ in range(2):
+        command = [sys.executable, "-m", "grapin", *arguments, "--batches", "1", "--verify"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 @given(mutation_streams(weights="float32", max_batches=3))

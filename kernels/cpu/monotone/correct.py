@@ -16,7 +16,7 @@ import numpy as np
 
 from grapin.compiled import compiled
 from grapin.kernels.cpu.growing import grown
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, count_list, keep_read
 from grapin.kernels.cpu.monotone.heap import heap_pop, heap_push
 from grapin.kernels.cpu.monotone.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
 from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, start_key, weight_at
@@ -155,7 +155,9 @@ def correct(
                     best = offered
                     best_parent = np.uint32(other)
             place = 2 * np.int64(vertex) + 1 - side
-            trace, used = note_read(tally, trace, used, tracing, place, start, read, ARRAYS)
+            count_list(tally, start, read, ARRAYS)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, place, start, read, ARRAYS)
         if supported:
             words[vertex] = word(best, best_parent)
             if best < np.int64(key):
@@ -190,7 +192,9 @@ def correct(
                     marks[vertex] |= PUSHES
                     losses.open_edges[other] -= 1
             place = 2 * np.int64(vertex) + side
-            trace, used = note_read(tally, trace, used, tracing, place, start, degree, 1)
+            count_list(tally, start, degree, 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, place, start, degree, 1)
     return size, ahead, improved, trace, used
 
 
@@ -232,7 +236,9 @@ def pull(
                         best = offered
                         best_parent = np.uint32(neighbours[i])
             place = 2 * np.int64(vertex) + 1 - side
-            trace, used = note_read(tally, trace, used, tracing, place, start, degree, ARRAYS)
+            count_list(tally, start, degree, ARRAYS)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, place, start, degree, ARRAYS)
         losses.keys[loss] = np.uint32(min(best, np.int64(NO_KEY)))
         losses.parents[loss] = best_parent
     return trace, used

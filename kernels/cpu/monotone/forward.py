@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grapin.kernels.cpu.growing import grown
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, note_read
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, keep_read
 from grapin.kernels.cpu.monotone.heap import heap_pop, heap_push
 from grapin.kernels.cpu.monotone.journal import PUSHES, Journal, Losses, log_once, word
 from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, weight_at
@@ -107,7 +107,9 @@ def forward(
                 elif offered > np.int64(NO_KEY) and theirs == np.uint64(NO_KEY):
                     tally[OVERFLOWS] += 1
             place = 2 * np.int64(vertex) + side
-            trace, used = note_read(tally, trace, used, tracing, place, start, degree, ARRAYS)
+            count_list(tally, start, degree, ARRAYS)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, place, start, degree, ARRAYS)
     return size, trace, used
 
 

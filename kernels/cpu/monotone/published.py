@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grapin.kernels.cpu.growing import grown
-from grapin.kernels.cpu.lists import ITERATIONS, note_read
+from grapin.kernels.cpu.lists import ITERATIONS, count_list, keep_read
 from grapin.kernels.cpu.monotone.journal import LOST, Journal, Losses, log_once, word
 from grapin.kernels.cpu.monotone.unbound import SIDES, start_key
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
@@ -60,7 +60,9 @@ def invalidate(
                     queue[size] = np.uint64(other)
                     size += 1
             read = 2 * np.int64(vertex) + side
-            trace, used = note_read(tally, trace, used, tracing, read, start, degree, 1)
+            count_list(tally, start, degree, 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, read, start, degree, 1)
     for loss in range(losses.count[0]):
         key = start_key(losses.vertices[loss], roots, root_keys)
         if key != np.int64(NO_KEY):

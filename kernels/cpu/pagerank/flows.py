@@ -11,7 +11,7 @@ The published way keeps p(u) and tells every neighbour: it reads the whole list 
 from typing import Any
 
 from grapin.compiled import compiled, kernel
-from grapin.kernels.cpu.lists import note_read
+from grapin.kernels.cpu.lists import count_list, keep_read
 from grapin.kernels.cpu.pagerank.residuals import (
     CEILING,
     DRIFT,
@@ -116,7 +116,9 @@ def tell_neighbours(
                 for place in range(start, start + degree):
                     receive(neighbours[place], difference, degrees, state)
                 state.sums[DRIFT] += ROUNDING * 8 * state.pushed[source]
-            trace, used = note_read(tally, trace, used, tracing, 2 * int(source), start, degree, 1)
+            count_list(tally, start, degree, 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, 2 * int(source), start, degree, 1)
             settle(source, degree, state)
     for edges in (inserted, deleted):
         for source in edges[0]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from grapin.compiled import compiled, kernel
 from grapin.graph.intrinsics import prefetch
-from grapin.kernels.cpu.lists import ITERATIONS, note_read
+from grapin.kernels.cpu.lists import ITERATIONS, count_list, keep_read
 from grapin.kernels.cpu.pagerank.priorities import NO_LEVEL, move
 from grapin.kernels.cpu.pagerank.push import AHEAD
 from grapin.kernels.cpu.pagerank.residuals import (
@@ -69,7 +69,9 @@ def sweep(
         rounding += 4 * abs(amount) + 2 * pushed[vertex]
         changed += state.last_push[vertex] != run
         state.last_push[vertex] = run
-        trace, used = note_read(tally, trace, used, tracing, 2 * int(vertex), start, degree, 1)
+        count_list(tally, start, degree, 1)
+        if tracing:
+            trace, used = keep_read(trace, used, tally, 2 * int(vertex), start, degree, 1)
     state.sums[DRIFT] += ROUNDING * rounding
     return changed, trace, used
 
@@ -133,6 +135,8 @@ def renew(
             other = neighbours[place]
             cells[other, RESIDUAL] += share
             rounding += abs(cells[other, RESIDUAL]) + 2 * share
-        trace, used = note_read(tally, trace, used, tracing, 2 * int(vertex), start, degree, 1)
+        count_list(tally, start, degree, 1)
+        if tracing:
+            trace, used = keep_read(trace, used, tally, 2 * int(vertex), start, degree, 1)
     state.sums[DRIFT] = ROUNDING * rounding
     return trace, used

@@ -11,7 +11,7 @@ from typing import Any
 
 from grapin.compiled import compiled, kernel
 from grapin.graph.intrinsics import prefetch
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, note_read
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, count_list, keep_read
 from grapin.kernels.cpu.pagerank.priorities import (
     LEVELS,
     NEXT,
@@ -132,7 +132,9 @@ def push_best(
             served = level
         fetch_ahead(vertex, lists, state)
         changed += push(vertex, run, damping, lists, state)
-        trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], int(degree), 1)
+        count_list(tally, starts[vertex], int(degree), 1)
+        if tracing:
+            trace, used = keep_read(trace, used, tally, 2 * vertex, starts[vertex], int(degree), 1)
     return changed, trace, used
 
 
@@ -154,5 +156,7 @@ def push_rounds(
                 continue
             changed += push(vertex, run, damping, lists, state)
             degree = int(degrees[vertex])
-            trace, used = note_read(tally, trace, used, tracing, 2 * vertex, starts[vertex], degree, 1)
+            count_list(tally, starts[vertex], degree, 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, 2 * vertex, starts[vertex], degree, 1)
     return changed, trace, used
