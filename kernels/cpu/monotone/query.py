@@ -39,6 +39,10 @@ from grapin.programs.program import Monotone, source_arrays
 from grapin.systems import System
 from grapin.work import Work
 
+FREELY = 64
+"""So few edges are read before anything is weighed."""
+VERTICES_PER_EDGE = 8
+"""A pass over all words costs about as much as reading one edge for so many vertices: they share a cache line."""
 SWEPT_FROM = 1 << 12
 """So many queued vertices are settled by a sweep: its buckets are cheaper than a heap, and threads can share it."""
 _NO_WEIGHTS = np.empty(0, np.int32)
@@ -189,7 +193,7 @@ class MonotoneQuery:
             self._columns(applied.deleted),
             self._columns(applied.reweighted),
             self._columns(applied.inserted),
-            int(self._passes * snapshot.edges * self._sides) + len(applied.inserted),
+            self._cost_from_nothing(snapshot),
             SWEPT_FROM,
             run.tally,
             run.trace,
@@ -202,6 +206,10 @@ class MonotoneQuery:
             self._settle(run, np.unique((heap[:size] & LOW).astype(np.int32)), changes=True)
             return self._closed(run)
         return self._work(run, changed, affected)
+
+    def _cost_from_nothing(self, snapshot: Snapshot) -> int:
+        """Return how many edges one might read in the time it takes to compute all values from nothing."""
+        return FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
 
     def _repair_published(self, run: _Run, applied: Applied) -> Work:
         """Throw away what hung below lost edges, then let every vertex that has a value push it once."""
@@ -268,7 +276,7 @@ class MonotoneQuery:
         self._words[roots] = (keys[keys != NO_KEY].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
         before = int(run.tally[EDGES])
         self._settle(run, roots, changes=False)
-        self._passes = max(1.0, (int(run.tally[EDGES]) - before) / max(1, snapshot.edges * self._sides))
+        self._passes = (int(run.tally[EDGES]) - before) / max(1, snapshot.edges)
 
     def _recompute(self, run: _Run, snapshot: Snapshot) -> Work:
         """Compute all from nothing, and compare with the keys from before the batch."""
