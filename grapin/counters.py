@@ -16,17 +16,30 @@ class Counters:
     """How many edges and lists were read, and the requests those reads are when a GPU warp makes them.
 
     A warp reads a list 128 aligned bytes at a time; a list that starts or ends inside such a line asks for the
-    32-byte sectors it needs. Weights, where they are read, are a second array and ask a second time.
+    32-byte sectors it needs. Weights, where they are read, are a second array and ask a second time. A list that the
+    device holds a copy of is read without any request.
     """
 
     edges: int = 0
+    """Elements of lists that were read, wherever they lay."""
     lists: int = 0
     requests_32: int = 0
     requests_64: int = 0
     requests_96: int = 0
     requests_128: int = 0
     pages: int = 0
-    """4-KiB pages touched, counted once for each list that touches them."""
+    """4-KiB pages of host memory touched, counted once for each list that touches them."""
+    cached_edges: int = 0
+    """Of the edges, those read from the device's own copy of a list."""
+    cached_lists: int = 0
+    loads: int = 0
+    """Lists read only to be copied into the cache; their requests and pages are counted above."""
+    load_bytes: int = 0
+    """What of the requested bytes those loads are."""
+    patch_bytes: int = 0
+    """Sent with a batch to change cached copies in place."""
+    copied_bytes: int = 0
+    """Sent by the copy engine."""
 
     @classmethod
     def of(cls, edges: int, lists: int, requests: Sequence[int], pages: int) -> "Counters":
@@ -42,6 +55,11 @@ class Counters:
     def bytes(self) -> int:
         """What those requests ask for in all."""
         return sum(size * count for size, count in self.requests.items())
+
+    @property
+    def link_bytes(self) -> int:
+        """All payload that crossed the link: requests, patches and copies."""
+        return self.bytes + self.patch_bytes + self.copied_bytes
 
     @property
     def sectors(self) -> int:

@@ -13,17 +13,35 @@ class System:
     name: str
     repair: Literal["bounded", "published", "recompute"]
     """How a batch's changes reach the values: read what changed; one pass over all edges; all from nothing."""
+    transfer: Literal["zero-copy", "unified", "resident"]
+    """How a device reads edges: request by request over the link, page by page through faults, from its own memory."""
+    cache: Literal["none", "published", "adaptive"]
+    """Which lists the device keeps a copy of, where it is given room for a cache; see `grapin.cache`."""
     summary: str
 
 
 SYSTEMS = {
     system.name: system
     for system in (
-        System("bounded", "bounded", "repair reads little more than what changes"),
+        System("bounded", "bounded", "zero-copy", "adaptive", "repair reads little more than what changes"),
         System(
-            "grapin-zc", "published", "the published repair: after correction every valid vertex pushes once"
+            "grapin",
+            "published",
+            "zero-copy",
+            "published",
+            "the published system: every valid vertex pushes once, hot lists cached in advance",
         ),
-        System("grapin-recomp", "recompute", "all values from nothing after every batch"),
+        System(
+            "grapin-zc",
+            "published",
+            "zero-copy",
+            "none",
+            "the published repair without a cache: after correction every valid vertex pushes once",
+        ),
+        System("grapin-page", "published", "unified", "none", "the published repair through unified memory"),
+        System(
+            "grapin-recomp", "recompute", "zero-copy", "none", "all values from nothing after every batch"
+        ),
     )
 }
 

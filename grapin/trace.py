@@ -1,8 +1,8 @@
 """`Trace`: what a run touched, list by list; the one value that passes from engine to model.
 
-A trace is a table with one row a list read (which phase and iteration, whose list, in which direction, where it starts,
-how many elements, from how many arrays), and a table of phases: the start, then each batch, for each program. Reads of
-one iteration do not wait for each other; iterations do.
+A trace is three tables: lists read (in which phase and iteration, whose list, in which direction, where it starts, how
+many elements, from how many arrays, whether the device held a copy); phases (the start, then each batch, for each
+program); and lists changed by a batch. Reads of one iteration do not wait for each other; iterations do.
 """
 
 import json
@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from grapin.counters import Counters, count_reads
 from grapin.errors import InvalidFile
+from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.work import Work
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the meaning of a saved trace changes."""
 
 _COLUMNS = {
@@ -30,8 +31,24 @@ _COLUMNS = {
     "start": np.int64,
     "length": np.int32,
     "arrays": np.uint8,
+    "cached": np.bool_,
 }
-_PHASE_COLUMNS = {"version": np.int64, "program": np.int32, "vertices": np.int64, "edges": np.int64}
+_PHASE_COLUMNS = {
+    "version": np.int64,
+    "program": np.int32,
+    "vertices": np.int64,
+    "edges": np.int64,
+    "out_slots": np.int64,
+    "in_slots": np.int64,
+}
+_CHANGE_COLUMNS = {
+    "version": np.int64,
+    "vertex": np.int32,
+    "inward": np.bool_,
+    "start": np.int64,
+    "length": np.int32,
+    "mutations": np.int32,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +56,17 @@ class Trace:
     """Which lists a run read, in the order in which it read them."""
 
     reads: dict[str, NDArray[Any]]
-    """Columns `phase, iteration, vertex, inward, start, length, arrays`; start and length count 4-byte elements."""
+    """Columns `phase, iteration, vertex, inward, start, length, arrays, cached`; start and length count elements of
+    4 bytes."""
     phases: dict[str, NDArray[Any]]
-    """Columns `version, program, vertices, edges`: the graph's version and size, and whose values were computed."""
+    """Columns `version, program, vertices, edges, out_slots, in_slots`: the graph's version and size, whose values were
+    computed, and how many elements the edge arrays of each direction have, gaps included (`in_slots` is 0 where there
+    is no in-direction or it is the same as the out-direction)."""
+    changes: dict[str, NDArray[Any]]
+    """Columns `version, vertex, inward, start, length, mutations`: the lists that the batch leading to this version
+    changed, as they are after it, and how many of their entries it inserted, deleted or re-weighted."""
     about: dict[str, Any]
-    """Programs, system, device, and how the graph is stored."""
+    """Programs, system, device, cache, and how the graph is stored."""
 
     def __len__(self) -> int:
         return len(self.reads["vertex"])
@@ -66,6 +89,7 @@ class Trace:
         path = Path(path)
         columns = {f"reads.{name}": column for name, column in self.reads.items()}
         columns |= {f"phases.{name}": column for name, column in self.phases.items()}
+        columns |= {f"changes.{name}": column for name, column in self.changes.items()}
         about = np.frombuffer(json.dumps(self.about | {"format": FORMAT}).encode(), np.uint8)
         partial = path.with_name(path.name + ".part")
         try:
@@ -84,46 +108,73 @@ class Trace:
                 about = json.loads(bytes(file["about"]))
                 reads = {name: file[f"reads.{name}"] for name in _COLUMNS}
                 phases = {name: file[f"phases.{name}"] for name in _PHASE_COLUMNS}
+                changes = {name: file[f"changes.{name}"] for name in _CHANGE_COLUMNS}
         except FileNotFoundError:
             raise InvalidFile(f"{path}: there is no such file") from None
         except (BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
             raise InvalidFile(f"{path}: is not a trace saved by grapin ({error})") from None
         if about.pop("format", None) != FORMAT:
             raise InvalidFile(f"{path}: was saved in another format; record the run again with this version")
-        return cls(reads, phases, about)
+        return cls(reads, phases, changes, about)
 
 
 class TraceWriter:
-    """Collects what each phase of an engine's run read."""
+    """Collects what each phase of an engine's run read, and what each batch changed."""
 
     def __init__(self, about: dict[str, Any]) -> None:
         self._about = about
         self._reads: list[dict[str, NDArray[Any]]] = []
-        self._phases: list[tuple[int, int, int, int]] = []
+        self._phases: list[tuple[int, ...]] = []
+        self._changes: list[dict[str, NDArray[Any]]] = []
 
-    def write(self, works: list[Work], snapshot: Snapshot) -> None:
+    def write(self, works: list[Work], snapshot: Snapshot, applied: Applied | None) -> None:
         """Add what each program read after one batch, or at the start."""
+        in_slots = 0 if snapshot.in_ is None or snapshot.in_ is snapshot.out else len(snapshot.in_.neighbours)
         for program, work in enumerate(works):
             rows = np.empty((0, 5), np.int64) if work.reads is None else work.reads
             phase = np.full(len(rows), len(self._phases))
+            cached = np.zeros(len(rows), np.bool_) if work.cached is None else work.cached
             iteration, place, start, length, arrays = rows.T
-            columns = (phase, iteration, place >> 1, place & 1, start, length, arrays)
-            self._reads.append(
-                {
-                    name: column.astype(dtype)
-                    for (name, dtype), column in zip(_COLUMNS.items(), columns, strict=True)
-                }
-            )
-            self._phases.append((snapshot.version, program, snapshot.bound, snapshot.edges))
+            columns = (phase, iteration, place >> 1, place & 1, start, length, arrays, cached)
+            self._reads.append(_typed(_COLUMNS, columns))
+            slots = len(snapshot.out.neighbours), in_slots
+            self._phases.append((snapshot.version, program, snapshot.bound, snapshot.edges, *slots))
+        if applied is not None:
+            self._changes.append(_typed(_CHANGE_COLUMNS, _changed_lists(snapshot, applied)))
 
     def trace(self) -> Trace:
         """Return all that was written so far."""
-        reads: dict[str, NDArray[Any]] = {
-            name: np.concatenate([np.empty(0, dtype), *(part[name] for part in self._reads)])
-            for name, dtype in _COLUMNS.items()
-        }
         table = np.array(self._phases, np.int64).reshape(-1, len(_PHASE_COLUMNS))
-        phases: dict[str, NDArray[Any]] = {
-            name: table[:, place].astype(dtype) for place, (name, dtype) in enumerate(_PHASE_COLUMNS.items())
-        }
-        return Trace(reads, phases, self._about)
+        return Trace(
+            _joined(_COLUMNS, self._reads),
+            _typed(_PHASE_COLUMNS, tuple(table.T)),
+            _joined(_CHANGE_COLUMNS, self._changes),
+            self._about,
+        )
+
+
+def _changed_lists(snapshot: Snapshot, applied: Applied) -> tuple[NDArray[Any], ...]:
+    """Return the columns of the lists that a batch changed, each list once, out-lists first."""
+    edges = (applied.inserted, applied.deleted, applied.reweighted)
+    sides = [(snapshot.out, np.concatenate([part.source for part in edges]), 0)]
+    if snapshot.in_ is not None and snapshot.in_ is not snapshot.out:
+        sides.append((snapshot.in_, np.concatenate([part.target for part in edges]), 1))
+    columns = []
+    for lists, owners, inward in sides:
+        vertices, mutations = np.unique(owners, return_counts=True)
+        sized = np.full(len(vertices), applied.version), np.full(len(vertices), inward)
+        columns.append(
+            (sized[0], vertices, sized[1], lists.starts[vertices], lists.degrees[vertices], mutations)
+        )
+    return tuple(np.concatenate(parts) for parts in zip(*columns, strict=True))
+
+
+def _typed(dtypes: dict[str, Any], columns: tuple[NDArray[Any], ...]) -> dict[str, NDArray[Any]]:
+    return {name: column.astype(dtype) for (name, dtype), column in zip(dtypes.items(), columns, strict=True)}
+
+
+def _joined(dtypes: dict[str, Any], parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {
+        name: np.concatenate([np.empty(0, dtype), *(part[name] for part in parts)])
+        for name, dtype in dtypes.items()
+    }

@@ -31,6 +31,8 @@ class Work:
     reads: NDArray[np.int64] | None = None
     """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
     and how many arrays were read (neighbours, weights)."""
+    cached: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
 
 
 class Query(Protocol):

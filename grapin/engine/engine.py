@@ -151,7 +151,7 @@ class Engine:
                 raise
             reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
         if self._writer is not None:
-            self._writer.write([report.work for report in reports], snapshot)
+            self._writer.write([report.work for report in reports], snapshot, applied)
         return tuple(reports)
 
     def _report(

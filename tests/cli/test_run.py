@@ -241,7 +241,7 @@ def test_a_wrong_answer_is_reported_and_is_exit_code_1(
         (["no-such-file.txt"], "no-such-file.txt must exist"),
         (["empty"], "graph='empty' must come with --updates"),
         (["path:9", "--program", "sssq"], "program='sssq' must be one of"),
-        (["path:9", "--system", "grapin"], "system='grapin' must be one of"),
+        (["path:9", "--system", "grapin-hot"], "system='grapin-hot' must be one of"),
         (["path:9", "--device", "gpu"], "device='gpu' must be one of"),
         (["path:9", "--threads", "0"], "threads=0 must be at least 1"),
         (["path:9", "--batches", "0"], "batches=0 must be at least 1"),
