@@ -71,22 +71,23 @@ class Counters:
 
 
 def count_reads(
-    starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True
+    starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True, element: int = 4
 ) -> Counters:
-    """Count lists given by start and length in elements of 4 bytes, each read from `arrays` parallel arrays.
+    """Count lists given by start and length in elements of `element` bytes, each read from `arrays` parallel arrays.
 
     `aligned=False` is a warp that starts at the list's first element rather than at the line it lies in, so that every
-    32 elements may straddle two lines: the access pattern that alignment saves.
+    32 elements may straddle one line more: the access pattern that alignment saves.
     """
-    lengths = np.asarray(lengths, np.int64)
-    starts = np.asarray(starts, np.int64)[lengths > 0]
+    words = element // 4
+    lengths = np.asarray(lengths, np.int64) * words
+    starts = np.asarray(starts, np.int64)[lengths > 0] * words
     lengths = lengths[lengths > 0]
     sizes = np.zeros(4, np.int64)
-    chunk = None if aligned else 32
+    chunk = None if aligned else 32 * words
     for first, last in _lines(starts, lengths, chunk):
         sizes += _requests(first, last)
     pages = int((((starts + lengths - 1) >> 10) - (starts >> 10) + 1).sum())
-    return Counters.of(int(lengths.sum()), len(lengths), (sizes * arrays).tolist(), pages * arrays)
+    return Counters.of(int(lengths.sum()) // words, len(lengths), (sizes * arrays).tolist(), pages * arrays)
 
 
 def _lines(starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk: int | None) -> Any:
