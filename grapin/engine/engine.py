@@ -117,6 +117,7 @@ class Engine:
         return {
             "programs": [answer.program.name for answer in self.answers],
             "system": self.system.name,
+            "repair": self.system.repair,
             "device": self.device,
             "directed": graph.directed,
             "aligned": graph.aligned,
