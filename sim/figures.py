@@ -1,0 +1,110 @@
+"""Figures: the numbers a machine is made of, each with its unit and with where it comes from.
+
+A number stays a plain number, so that formulas read as formulas; its source stands beside it, under the same name, in
+`sources`. A number that has none is shown as such wherever it is shown.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+from grapin.errors import InvalidArgument
+from grapin.units import format_bytes, format_rate, format_seconds, parse_bytes, parse_rate, parse_seconds
+from grapin.validation import check_choice, check_integer, refuse
+
+NO_SOURCE = "no source"
+"""How the source of a number begins that nobody published; what follows says why it has this value."""
+
+Unit = Literal["", "bytes", "bytes/s", "seconds"]
+
+_READ: dict[Unit, Callable[[str], Any]] = {
+    "": lambda text: int(text) if text.strip().isdecimal() else text,
+    "bytes": parse_bytes,
+    "bytes/s": parse_rate,
+    "seconds": parse_seconds,
+}
+_WRITE: dict[Unit, Callable[[Any], str]] = {
+    "": str,
+    "bytes": format_bytes,
+    "bytes/s": format_rate,
+    "seconds": format_seconds,
+}
+_MUST: dict[Unit, str] = {
+    "": "be a whole number of at least 1",
+    "bytes": "be a size of at least 1 byte, such as 512 or 16G",
+    "bytes/s": "be a rate above 0, such as 900GB/s",
+    "seconds": "be a time above 0, such as 1.7us",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a machine as it is shown."""
+
+    name: str
+    """The dotted name by which it is set: `link.round_trip`."""
+    value: float
+    unit: Unit
+    source: str
+
+    @property
+    def sourced(self) -> bool:
+        """Whether somebody published or measured it."""
+        return not self.source.startswith(NO_SOURCE)
+
+    @property
+    def text(self) -> str:
+        """The value as people write it."""
+        return _WRITE[self.unit](self.value)
+
+
+def figure(unit: Unit = "") -> Any:
+    """Declare a number of a part: a whole number without a unit, whole bytes, or a positive rate or time."""
+    return field(metadata={"unit": unit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A link, a GPU or a host: numbers and their sources. Two parts are equal when their numbers are."""
+
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Where each number comes from, by its name."""
+
+    role: ClassVar[str]
+    """What the part is of a machine, and the first half of its figures' names."""
+
+    def __post_init__(self) -> None:
+        for one in self.figures():
+            _check(one)
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield every number with its source."""
+        for name, unit in _units(self).items():
+            source = self.sources.get(name, NO_SOURCE)
+            yield Figure(f"{self.role}.{name}", getattr(self, name), unit, source)
+
+    def with_settings(self, settings: Mapping[str, object], source: str) -> Self:
+        """Return this part with some numbers changed; a text is read in its number's unit."""
+        units = _units(self)
+        changes = {}
+        for name, value in settings.items():
+            check_choice(f"setting of the {self.role}", name, units)
+            try:
+                changes[name] = _READ[units[name]](value) if isinstance(value, str) else value
+            except InvalidArgument:
+                refuse(f"{self.role}.{name}", value, _MUST[units[name]])
+        sources = {**self.sources, **dict.fromkeys(settings, source)}
+        return replace(self, **changes, sources=sources)  # type: ignore[arg-type]  # checked when it is made
+
+
+def _units(part: Part) -> dict[str, Unit]:
+    return {one.name: one.metadata["unit"] for one in fields(part) if "unit" in one.metadata}
+
+
+def _check(one: Figure) -> None:
+    value: Any = one.value
+    if one.unit in ("", "bytes"):
+        check_integer(one.name, value, least=1)
+    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        refuse(one.name, value, _MUST[one.unit])
