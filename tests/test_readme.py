@@ -16,9 +16,10 @@ README = ROOT / "README.md"
 PAGES = [README, ROOT / "experiments" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_the_readmes_examples_give_what_it_says() -> None:
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "interleavings.md"], ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_it_says(page: Path) -> None:
     failed, tried = doctest.testfile(
-        str(README), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False
+        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False
     )
     assert tried > 5
     assert not failed

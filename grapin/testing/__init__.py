@@ -1,4 +1,4 @@
-"""Property-based testing, ready to import: strategies, a state machine, comparisons and poisoned memory.
+"""Property-based testing, ready to import: strategies, a state machine, comparisons, interleavings, poisoned memory.
 
 Hold your own store, device, system or program against the reference under random mutation streams:
 
@@ -8,7 +8,8 @@ Hold your own store, device, system or program against the reference under rando
     @given(mutation_streams(weights="int32"))
     def test_my_distances_stay_right(stream): ...
 
-Strategies and the machine need Hypothesis; `poisoned_memory` and the comparisons do not.
+`explore` tries every interleaving of a protocol between threads. Strategies and the machine need Hypothesis;
+`explore`, `poisoned_memory` and the comparisons do not.
 """
 
 from importlib import import_module
@@ -16,6 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from grapin.errors import MissingDependency
 from grapin.testing.compare import check_same_changes, check_same_graph
+from grapin.testing.interleavings import (
+    Counterexample,
+    Exploration,
+    atomic,
+    compare_and_swap,
+    explore,
+    fence,
+    minimum,
+    read,
+    write,
+)
+from grapin.testing.memory_models import Interleaved, Weak
 from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
@@ -43,22 +56,33 @@ _HOMES = {
 }
 
 __all__ = [
+    "Counterexample",
+    "Exploration",
+    "Interleaved",
     "InvalidCase",
     "MutationStream",
     "StoreMachine",
+    "Weak",
+    "atomic",
     "batches",
     "check_monotone",
     "check_same_changes",
     "check_same_graph",
     "clearances",
+    "compare_and_swap",
     "edge_lists",
+    "explore",
+    "fence",
     "graphs",
     "hub_bursts",
     "hub_churns",
     "invalid_batches",
+    "minimum",
     "mutation_streams",
     "poisoned_memory",
+    "read",
     "verify_answer",
+    "write",
 ]
 
 
