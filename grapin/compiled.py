@@ -5,7 +5,7 @@ the user's machine, and caches what it compiled. It carries no types, so this mo
 
 Numba keeps machine code on disk until the file of the function itself changes; that a function it calls has
 changed in another file goes unnoticed, and the old code would go on running, on arrays of another shape perhaps. So
-machine code is kept here only as long as every source file with compiled code stays as it is.
+machine code is kept here only as long as every source file with code compiled for the CPU stays as it is.
 """
 
 import hashlib
@@ -18,25 +18,28 @@ import numba
 F = TypeVar("F", bound=Callable[..., object])
 
 _PACKAGE = Path(__file__).parent
-_WITH_COMPILED_CODE = ("compiled.py", "graph/**/*.py", "kernels/**/*.py")
+_WITH_COMPILED_CODE = ("compiled.py", "graph/**/*.py", "kernels/*.py", "kernels/cpu/**/*.py")
 
 
-def _digest_of_sources() -> str:
+def _digest_of_sources(patterns: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
-    for pattern in _WITH_COMPILED_CODE:
+    for pattern in patterns:
         for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-SOURCES = _digest_of_sources()
-"""Stands for the content of all source files with compiled code."""
+SOURCES = _digest_of_sources(_WITH_COMPILED_CODE)
+"""Stands for the content of all source files with code compiled for the CPU."""
+SOURCES_OF_MODEL = _digest_of_sources(("compiled.py", "sim/**/*.py"))
+"""The same for the model, whose compiled code calls none but its own: a change to it leaves the kernels as they are."""
 
 
 def _compile(function: F, **options: Any) -> F:
     dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     # Machine code on disk is valid for these sources, in place of the function's own file; there is no public way.
-    dispatcher._cache._cache_file._source_stamp = SOURCES  # noqa: SLF001
+    stamp = SOURCES_OF_MODEL if function.__module__.startswith("grapin.sim.") else SOURCES
+    dispatcher._cache._cache_file._source_stamp = stamp  # noqa: SLF001
     return cast("F", dispatcher)
 
 
