@@ -122,9 +122,15 @@ def make_start(program: Monotone, code: Coding, compile_: Callable[[Any], Any]) 
     else:
 
         def start_key(vertex: Any, roots: Any, root_keys: Any) -> Any:
-            place = np.searchsorted(roots, vertex)
-            if place < roots.size and roots[place] == vertex:
-                return np.int64(root_keys[place])
+            low, high = 0, roots.size
+            while low < high:  # by hand: not every compiler knows NumPy's search
+                middle = (low + high) // 2
+                if roots[middle] < vertex:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < roots.size and roots[low] == vertex:
+                return np.int64(root_keys[low])
             return none
 
     return compile_(start_key)

@@ -19,6 +19,7 @@ from grapin.graph.packed import (
     REBALANCES,
     SLOTS_TAKEN,
     USED_LINES,
+    WINDOWS,
     Column,
     PackedLists,
     Patterns,
@@ -75,6 +76,7 @@ class Adjacency:
             slots=np.empty(0, np.uint32),
             free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
             counters=np.zeros(COUNTERS, np.int64),
+            windows=np.empty(0, np.int64),
         )
         self.lists.counters[USED_LINES] = used_lines(self.lists, 0, self.bound)
         self.lists = self._laid_out(int(self.used_lines * _ROOM_PER_LINE))
@@ -93,7 +95,8 @@ class Adjacency:
         """Return the lists of the first `bound` vertices, read-only and without a copy."""
         lists = self.lists
         weights = lists.weights if self.weight_dtype is None else lists.weights.view(self.weight_dtype)
-        arrays = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:])
+        moved = lists.windows[: 2 * lists.counters[WINDOWS]].reshape(-1, 2)
+        arrays = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:], moved)
         for array in arrays:
             array.flags.writeable = False
         return Lists(*arrays)
@@ -152,7 +155,7 @@ class Adjacency:
         other.__dict__.update(self.__dict__)
         other.heads = self.heads.copy()
         copies = _columns(other.heads)
-        for name in ("slots", "free_blocks", "counters"):
+        for name in ("slots", "free_blocks", "counters", "windows"):
             copies[name] = getattr(self.lists, name).copy()
         for name in ("neighbours", "weights"):
             original = getattr(self.lists, name)
@@ -199,6 +202,8 @@ class Adjacency:
         """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
         if not len(owner):
             return
+        if 2 * len(owner) > len(self.lists.windows):  # each owner may need room, once
+            self.lists = self.lists._replace(windows=np.zeros(3 * len(owner), np.int64))
         wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
         if wanted > rebalance.DENSEST_ROOT * self.lines:
             self.lists = self._laid_out(int(wanted * _ROOM_WHEN_GROWN))

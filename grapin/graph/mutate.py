@@ -18,6 +18,7 @@ from grapin.graph.index import (
 )
 from grapin.graph.packed import (
     USED_LINES,
+    WINDOWS,
     Column,
     PackedLists,
     Patterns,
@@ -161,6 +162,7 @@ def commit(
     inserted: tuple[Column, Column, Patterns],
 ) -> None:
     """Re-weight, delete and append, in one call: for a small batch, calls are a good part of the cost."""
+    lists.counters[WINDOWS] = 0
     set_weights(lists, reweighted[0], reweighted[1], reweighted[2])
     delete_all(lists, deleted[0], deleted[1], deleted[2])
     append_all(lists, bound, inserted[0], inserted[1], inserted[2])

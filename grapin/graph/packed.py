@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from grapin.compiled import kernel
 
-USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN = range(5)
+USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
-COUNTERS = 5
+COUNTERS = 6
 
 Column = NDArray[np.int32]
 Patterns = NDArray[np.int32]
@@ -44,6 +44,8 @@ class PackedLists(NamedTuple):
     free_blocks: NDArray[np.int64]
     """Per size class, the first block of `slots` to use again; a free block's first slot names the next."""
     counters: NDArray[np.int64]
+    windows: NDArray[np.int64]
+    """Pairs of vertices, the second excluded: between them the last batch moved lists; `counters` has how many."""
 
 
 @kernel

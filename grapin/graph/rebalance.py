@@ -15,6 +15,7 @@ from grapin.graph.packed import (
     ELEMENTS_MOVED,
     LISTS_MOVED,
     REBALANCES,
+    WINDOWS,
     PackedLists,
     line_count,
     used_lines,
@@ -88,6 +89,9 @@ def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted
         start = origin + ((filled + slack * share // total) << shift)
         if start > lists.starts[vertex]:
             _move_list(lists, vertex, start)
+    window = lists.counters[WINDOWS]
+    lists.windows[2 * window], lists.windows[2 * window + 1] = low, high
+    lists.counters[WINDOWS] = window + 1
     lists.counters[REBALANCES] += 1
 
 

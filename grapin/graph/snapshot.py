@@ -17,6 +17,9 @@ class Lists:
     neighbours: NDArray[np.int32]
     weights: NDArray[Any]
     """int32 or float32 beside `neighbours`; length 0 when the graph has no weights."""
+    moved: NDArray[np.int64]
+    """Rows of two vertices: between them, the second excluded, the last batch moved lists inside `neighbours`. A batch
+    that needs more room, or less, moves all lists into other arrays."""
 
 
 @dataclass(frozen=True, eq=False)
