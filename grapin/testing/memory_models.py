@@ -80,30 +80,14 @@ View = tuple[int, ...]
 """For each word, the place in its order of values up to which something is known."""
 
 
-class _Thread(NamedTuple):
-    """What one thread knows."""
-
-    now: View
-    """It never reads an older value than this."""
-    heard: View
-    """What the writers of the values it read knew; a fence makes it its own knowledge."""
-    told: View
-    """What it knew at its last fence; it passes that on with what it writes."""
-
-
-class _Message(NamedTuple):
-    """A value in a word's order, and what its writer passes on with it."""
-
-    value: Value
-    view: View
-
-
 class _State(NamedTuple):
     names: tuple[Word, ...]
-    orders: tuple[tuple[_Message, ...], ...]
-    threads: tuple[_Thread, ...]
+    orders: tuple[tuple[Value, ...], ...]
+    """Every value a word has had."""
+    seen: tuple[View, ...]
+    """For each thread, what it knows: it never reads an older value."""
     fenced: View
-    """What all threads together knew at their fences, which happen in one order."""
+    """What all threads together knew at their fences, which happen in one order; a fence learns it."""
 
 
 class Weak:
@@ -112,41 +96,31 @@ class Weak:
     def begin(self, words: Mapping[Word, Value], threads: int) -> _State:
         """Return one value a word, known to all: a kernel's launch orders what was before it."""
         start = (0,) * len(words)
-        orders = tuple((_Message(value, start),) for value in words.values())
-        return _State(tuple(words), orders, (_Thread(start, start, start),) * threads, start)
+        return _State(tuple(words), tuple((value,) for value in words.values()), (start,) * threads, start)
 
     def outcomes(self, memory: _State, thread: int, access: Access) -> Iterator[Outcome]:
         """Yield one outcome for each value that may be read."""
-        mine = memory.threads[thread]
+        mine = memory.seen[thread]
         if access.word is None:
-            known = _join(_join(mine.now, mine.heard), memory.fenced)
-            after = _replaced(memory.threads, thread, _Thread(known, known, known))
-            yield Outcome(None, memory._replace(threads=after, fenced=known), stale=False)
+            known = tuple(map(max, mine, memory.fenced))
+            after = memory._replace(seen=_replaced(memory.seen, thread, known), fenced=known)
+            yield Outcome(None, after, stale=False)
             return
         word = memory.names.index(access.word)
-        newest = len(memory.orders[word]) - 1
-        oldest = newest if access.atomic or access.change is not None else mine.now[word]
-        for place in range(oldest, newest + 1):
-            answer, view = memory.orders[word][place]
-            orders, seen, heard = memory.orders, place, mine.heard
-            if access.atomic or access.change is None:
-                heard = _join(heard, view)
-            if access.change is not None:
-                seen = newest + 1
-                passed = _join(mine.told, view) if access.atomic else mine.told
-                message = _Message(access.change(answer), _replaced(passed, word, seen))
-                orders = _replaced(orders, word, (*orders[word], message))
-            now = _replaced(mine.now, word, seen)
-            after = _replaced(memory.threads, thread, _Thread(now, _join(heard, now), mine.told))
-            yield Outcome(answer, memory._replace(orders=orders, threads=after), stale=place < newest)
+        values = memory.orders[word]
+        newest = len(values) - 1
+        if access.change is not None:
+            orders = _replaced(memory.orders, word, (*values, access.change(values[newest])))
+            seen = _replaced(memory.seen, thread, _replaced(mine, word, newest + 1))
+            yield Outcome(values[newest], memory._replace(orders=orders, seen=seen), stale=False)
+            return
+        for place in range(mine[word], newest + 1):
+            seen = _replaced(memory.seen, thread, _replaced(mine, word, place))
+            yield Outcome(values[place], memory._replace(seen=seen), stale=place < newest)
 
     def newest(self, memory: _State) -> dict[Word, Value]:
         """Return the last value of each word's order."""
-        return {name: order[-1].value for name, order in zip(memory.names, memory.orders, strict=True)}
-
-
-def _join(one: View, other: View) -> View:
-    return tuple(map(max, one, other))
+        return {name: order[-1] for name, order in zip(memory.names, memory.orders, strict=True)}
 
 
 def _replaced(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:

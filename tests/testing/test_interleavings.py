@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from update_protocols import Steps
 
 from grapin.errors import InvalidArgument
-from grapin.testing import Interleaved, Weak, explore, fence, interleavings, minimum, read, write
+from grapin.testing import Interleaved, Weak, atomic, explore, fence, interleavings, minimum, read, write
 from grapin.testing.memory_models import MemoryModel
 
 MODELS = [Interleaved(), Weak()]
@@ -103,6 +103,26 @@ def test_two_threads_may_each_miss_the_others_write_unless_both_fence() -> None:
     fenced = [[steps[0], fence(), steps[1]] for steps in (first, second)]
     assert missed in litmus(fenced[0], second, Weak())
     assert missed not in litmus(fenced[0], fenced[1], Weak())
+
+
+def test_an_atomic_step_in_between_passes_on_what_was_fenced_before_it() -> None:
+    def sending() -> Steps:
+        yield write("x", 1)
+        yield fence()
+        yield atomic("add(y, 1)", "y", lambda old: old + 1)
+
+    def passing_on() -> Steps:
+        yield atomic("add(y, 1)", "y", lambda old: old + 1)
+
+    def receiving() -> Steps:
+        both = (yield read("y")) == 2
+        yield fence()
+        if both:
+            yield write("seen", (yield read("x")))
+
+    threads = {"A": sending, "B": passing_on, "C": receiving}
+    seen = {end[2] for end in ends(threads, {"x": 0, "y": 0, "seen": None}, Weak())}
+    assert seen == {None, 1}
 
 
 def test_no_thread_sees_a_word_go_back() -> None:
