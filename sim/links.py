@@ -88,11 +88,10 @@ class PcieLink(Link):
     lanes: int = figure()
     tag_bits: int = figure()
 
-    request_bytes: ClassVar[int] = (
-        24  # header of 16 with a 64-bit address (PCIe Base Specification, 2.2.4.1), framing of 8
-    )
-    write_bytes: ClassVar[int] = 24
-    completion_bytes: ClassVar[int] = 20  # header of 12 (same, 2.2.9), framing of 8
+    framing: ClassVar[int] = 8
+    request_bytes: ClassVar[int] = 16 + framing  # with a 64-bit address (PCIe Base Specification, 2.2.4.1)
+    write_bytes: ClassVar[int] = 16 + framing
+    completion_bytes: ClassVar[int] = 12 + framing  # same, 2.2.9
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -146,9 +145,8 @@ class ChipLink(Link):
     """In one direction, as the vendor states it."""
     requests_in_flight: int = figure()
 
-    request_bytes: ClassVar[int] = (
-        16  # no source for C2C: one flit, as in NVLink (Foley and Danskin, IEEE Micro 37(2), 2017)
-    )
+    framing: ClassVar[int] = 0
+    request_bytes: ClassVar[int] = 16
     write_bytes: ClassVar[int] = 16
     completion_bytes: ClassVar[int] = 16
 

@@ -1,0 +1,108 @@
+"""The closed form: what moving data over a link amounts to on the wire, and which resource bounds its rate.
+
+In the steady state every resource works without pause on its share: the wire in either direction, the tags, each of
+which is taken for a round trip, and host memory. The one that needs longest sets the rate. Packets are few and their
+costs known, so all of it is sums.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from grapin.sim.machine import Machine
+from grapin.validation import check_integer
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Something that is moved between host and device; all sizes are bytes."""
+
+    payload: int
+    """The data themselves."""
+    requests: int
+    """Reads that the device asks for: packets up."""
+    completions: int
+    """Packets down that answer them."""
+    writes: int
+    """Packets up with data for the host."""
+    down_bytes: int
+    """What the host puts on the wire: data, headers, framing and checks; acknowledgements are in the link's rate."""
+    up_bytes: int
+    """What the device puts on the wire."""
+    host_bytes: int
+    """What host memory reads or writes: whole accesses."""
+    times: Mapping[str, float]
+    """Seconds for which each resource is busy: `link down`, `link up`, `tags`, `host memory`."""
+
+    @property
+    def limit(self) -> str:
+        """The resource that sets the rate."""
+        return max(self.times, key=self.times.__getitem__)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes once it runs; the first answer comes a round trip after the first request."""
+        return max(self.times.values())
+
+    @property
+    def rate(self) -> float:
+        """Bytes of payload a second."""
+        return self.payload / self.seconds if self.payload else 0.0
+
+
+def read_requests(machine: Machine, requests: Mapping[int, int]) -> Transfer:
+    """Return what a mix of requests to host memory costs: how many of each size, as `Counters.requests` says.
+
+    A request lies within a 128-byte line. `{32: 1, 96: 1}` is a line that a warp reads with a misaligned start.
+    """
+    for size, count in requests.items():
+        check_integer("size of a request", size, least=1)
+        check_integer(f"requests of {size} bytes", count, least=0)
+    link, unit = machine.link, machine.host.access
+    return _transfer(
+        machine,
+        payload=sum(size * count for size, count in requests.items()),
+        requests=sum(requests.values()),
+        completions=sum(link.completions(size) * count for size, count in requests.items()),
+        host_bytes=sum(-(-size // unit) * unit * count for size, count in requests.items()),
+    )
+
+
+def copy_to_device(machine: Machine, size: int) -> Transfer:
+    """Return what the copy engine needs for one large copy: it asks for as much at a time as it may."""
+    whole, rest = divmod(check_integer("size", size, least=0), machine.link.read_request)
+    pieces = {machine.link.read_request: whole}
+    if rest:
+        pieces[rest] = 1
+    return read_requests(machine, pieces)
+
+
+def copy_to_host(machine: Machine, size: int) -> Transfer:
+    """Return what a copy in the other direction needs: writes, which nobody answers."""
+    unit = machine.host.access
+    return _transfer(
+        machine,
+        payload=check_integer("size", size, least=0),
+        writes=-(-size // machine.link.payload),
+        host_bytes=-(-size // unit) * unit,
+    )
+
+
+def _transfer(
+    machine: Machine,
+    *,
+    payload: int,
+    host_bytes: int,
+    requests: int = 0,
+    completions: int = 0,
+    writes: int = 0,
+) -> Transfer:
+    link = machine.link
+    down = completions * link.completion_bytes + (payload if completions else 0)
+    up = requests * link.request_bytes + writes * link.write_bytes + (payload if writes else 0)
+    times = {
+        "link down": down / link.rate,
+        "link up": up / link.rate,
+        "tags": requests * link.round_trip / link.tags,
+        "host memory": host_bytes / machine.host.bandwidth,
+    }
+    return Transfer(payload, requests, completions, writes, down, up, host_bytes, times)
