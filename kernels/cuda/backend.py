@@ -1,0 +1,97 @@
+"""`Backend`: all that differs between a GPU, the simulator and compiled code run by other means.
+
+Kernels are plain functions over device arrays, written with Numba's `cuda` and the operations of `warp.py`. A backend
+compiles them, launches them, in order, on one stream, and owns the arrays they work on. What drives the kernels sees
+arrays only through it, so that the same code drives them wherever they run.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Literal, Protocol
+
+from numpy.typing import DTypeLike, NDArray
+
+Transfer = Literal["zero-copy", "unified", "resident"]
+"""How kernels read edges: from the host's own arrays over the link, through migrating pages, from a copy."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many threads a launch has; kernels take as many turns as there is work for, so any shape is right."""
+
+    blocks: int
+    threads: int
+    """A block's threads, a multiple of the warp's."""
+
+
+class Backend(Protocol):
+    """Where kernels run."""
+
+    name: str
+    warp: int
+    """Lanes a warp has: 32, but for a simulator that is asked for fewer."""
+    shape: Shape
+    """What launches use unless told otherwise."""
+
+    def function(self, plain: Any, **names: Any) -> Any:
+        """Compile a function that kernels call, with these global names bound."""
+
+    def kernel(self, plain: Any, variant: str, **names: Any) -> Any:
+        """Compile a kernel with these global names bound; `variant` tells bindings of one kernel apart."""
+
+    def launch(self, kernel: Any, *arguments: Any, shape: Shape | None = None) -> None:
+        """Run a kernel after all that was launched before; arguments are arrays, named tuples of them, numbers."""
+
+    def empty(self, count: int, dtype: DTypeLike) -> Any:
+        """Return an uninitialised array on the device."""
+
+    def full(self, count: int, value: Any, dtype: DTypeLike) -> Any:
+        """Return an array on the device filled with one value."""
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """Return a copy on the device."""
+
+    def download(self, array: Any) -> NDArray[Any]:
+        """Return a copy on the host, when all that was launched before is done."""
+
+    def part(self, array: Any, start: int, stop: int) -> Any:
+        """Return a view of a stretch of an array."""
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Overwrite one device array by another, or by a host array of the same length and type."""
+
+    def fill(self, array: Any, value: Any) -> None:
+        """Overwrite a device array by one value."""
+
+    def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
+        """Return one of the store's edge arrays as kernels read it.
+
+        Zero-copy and unified views show what the host writes later; a resident copy has to be refreshed by `copy`.
+        """
+
+    def sort(self, array: Any) -> Any:
+        """Return the elements in ascending order."""
+
+    def distinct(self, array: Any) -> Any:
+        """Return the elements in ascending order, each once."""
+
+    def running_sum(self, array: Any) -> Any:
+        """Return the sums up to and including each element."""
+
+    def select(self, array: Any, flags: Any) -> Any:
+        """Return the elements beside a true flag, in their order."""
+
+
+def bind(
+    backend: Backend, variant: str, *, functions: Iterable[Any], kernels: Iterable[Any], **names: Any
+) -> SimpleNamespace:
+    """Compile kernels and the functions they call with names bound, and return the kernels by name.
+
+    A function sees those before it by their names, a kernel all of them, in place of what its file imported: so kernel
+    files import and call each other's plain functions, and can be read and checked like any other.
+    """
+    bound = dict(names)
+    for function in functions:
+        bound[function.__name__] = backend.function(function, **bound)
+    return SimpleNamespace(**{one.__name__: backend.kernel(one, variant, **bound) for one in kernels})

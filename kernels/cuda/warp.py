@@ -1,0 +1,63 @@
+"""What the lanes of a warp do together, and what Numba's simulator lacks; always all lanes of a warp, or none.
+
+Kernels import these names; on a GPU they mean what is written here, and the simulator binds its own in their place
+(`lanes.py`). There are no masks: a kernel whose lanes part ways brings them together before it calls one of these. The
+names that Numba's simulator knows (`cuda.grid`, `cuda.atomic`, `cuda.popc`, ...) are used as they are.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from grapin.kernels.cuda.compiling import device_function
+
+WARP = 32
+"""Lanes of a warp; also the elements of a 128-byte line, which a warp reads at once."""
+FULL = np.uint32(0xFFFFFFFF)
+
+
+@device_function
+def ballot(predicate: Any) -> Any:
+    """Return a mask of the lanes for which the predicate holds."""
+    return cuda.ballot_sync(FULL, predicate)
+
+
+@device_function
+def any_lane(predicate: Any) -> Any:
+    """Tell whether the predicate holds for at least one lane."""
+    return cuda.any_sync(FULL, predicate)
+
+
+@device_function
+def broadcast(value: Any, lane: Any) -> Any:
+    """Return the value that the given lane has."""
+    return cuda.shfl_sync(FULL, value, lane)
+
+
+@device_function
+def warp_minimum(value: Any) -> Any:
+    """Return the smallest value any lane has."""
+    for distance in (16, 8, 4, 2, 1):
+        value = min(value, cuda.shfl_xor_sync(FULL, value, distance))
+    return value
+
+
+@device_function
+def warp_sum(value: Any) -> Any:
+    """Return the sum of all lanes' values."""
+    for distance in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(FULL, value, distance)
+    return value
+
+
+@device_function
+def lanes_before(mask: Any, lane: Any) -> Any:
+    """Return how many lanes of a mask come before a lane."""
+    return cuda.popc(mask & ((np.uint32(1) << np.uint32(lane)) - np.uint32(1)))
+
+
+@device_function
+def first_lane(mask: Any) -> Any:
+    """Return the first lane of a mask that is not empty."""
+    return cuda.ffs(mask) - 1
