@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from grapin.sim.machine import Machine
 from grapin.sim.requests import KINDS, SECTOR, first_sector, request_bytes
+from grapin.validation import check_integer
 
 TICKS_PER_SECOND = 10**15
 PAGE = 4096
@@ -51,6 +52,12 @@ class Path:
     ports are built for. Completions need none: a device must always have room for what it asked for (PCIe Base
     Specification, 2.6.1)."""
     write_credits: int | None = None
+    """The same for writes."""
+
+    def __post_init__(self) -> None:
+        for name in ("request_credits", "write_credits"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), least=1)
 
     @property
     def tags(self) -> int:
