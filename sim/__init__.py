@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from grapin.sim.closed_form import copy_to_device, copy_to_host, read_requests
+    from grapin.sim.hardware_counters import hardware_counters
     from grapin.sim.machine import Gpu, Host, Machine
     from grapin.sim.presets import MACHINES, find_machine
 
@@ -12,10 +14,24 @@ _HOMES = {
     "Gpu": "grapin.sim.machine",
     "Host": "grapin.sim.machine",
     "Machine": "grapin.sim.machine",
+    "copy_to_device": "grapin.sim.closed_form",
+    "copy_to_host": "grapin.sim.closed_form",
     "find_machine": "grapin.sim.presets",
+    "hardware_counters": "grapin.sim.hardware_counters",
+    "read_requests": "grapin.sim.closed_form",
 }
 
-__all__ = ["MACHINES", "Gpu", "Host", "Machine", "find_machine"]
+__all__ = [
+    "MACHINES",
+    "Gpu",
+    "Host",
+    "Machine",
+    "copy_to_device",
+    "copy_to_host",
+    "find_machine",
+    "hardware_counters",
+    "read_requests",
+]
 
 
 def __getattr__(name: str) -> Any:
