@@ -1,15 +1,21 @@
 # Everything happens in .venv; `make run` and `make test` set it up on a machine that has python3 and make.
+# Only `make test-cuda` needs the CUDA compiler (1 GB, no GPU), and keeps it in .venv-cuda.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+CUDA_BIN := .venv-cuda/bin
+CUDA_READY := .venv-cuda/.ready
 
-.PHONY: run test test-deep check format bench clean
+.PHONY: run test test-cuda test-deep check format bench clean
 
 run: $(READY)
 	$(BIN)/grapin demo
 
 test: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal
+
+test-cuda: $(CUDA_READY)
+	$(CUDA_BIN)/pytest tests/cuda -n 2 --dist worksteal
 
 test-deep: $(READY)
 	GRAPIN_PROFILE=deep $(BIN)/pytest -n 2 --dist worksteal -m "deep or not deep"
@@ -33,6 +39,12 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
+$(CUDA_READY): pyproject.toml
+	$(PYTHON) -m venv .venv-cuda
+	$(CUDA_BIN)/python -m pip install --quiet --upgrade pip
+	$(CUDA_BIN)/python -m pip install --quiet --editable ".[cuda-check]"
+	touch $@
+
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-cuda build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
