@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grapin.sim.closed_form import copy_to_device, copy_to_host, read_requests
-    from grapin.sim.hardware_counters import hardware_counters
     from grapin.sim.machine import Gpu, Host, Machine
     from grapin.sim.presets import MACHINES, find_machine
+    from grapin.sim.profiler import hardware_counters
 
 _HOMES = {
     "MACHINES": "grapin.sim.presets",
@@ -17,7 +17,7 @@ _HOMES = {
     "copy_to_device": "grapin.sim.closed_form",
     "copy_to_host": "grapin.sim.closed_form",
     "find_machine": "grapin.sim.presets",
-    "hardware_counters": "grapin.sim.hardware_counters",
+    "hardware_counters": "grapin.sim.profiler",
     "read_requests": "grapin.sim.closed_form",
 }
 
