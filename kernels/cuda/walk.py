@@ -1,0 +1,208 @@
+"""Reading the lists of many vertices at once: by one lane, by a warp, or by blocks, as long as each list is.
+
+A warp takes a group of vertices, and each of its lanes looks one of them up. Lists of one sector are read by that lane.
+Longer ones are read by the whole warp, one after the other: the lane that looked a list up broadcasts where it lies,
+and the warp reads 128 aligned bytes at a time, lanes before its start and behind its end idle. What goes beyond `LONG`
+elements is left to `walk_long`, in which blocks take turns over each list.
+
+What is done with an edge is up to the names `begin`, `visit`, `enough` and `finish`, which are bound for each use.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from grapin.kernels.cuda.lists import LONG_LISTS, DeviceLists, Reading, copy_of, keep_read, neighbour_at
+from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, warp_minimum
+from grapin.kernels.words import UNREACHED
+
+SHORT: int = 8
+"""Up to so many elements a list is read by one lane: they lie in one 32-byte sector, one request whoever reads it."""
+LONG: int = 2048
+"""Beyond so many elements blocks take over: one warp would wait for request after request."""
+ARRAYS: int = 1
+"""How many arrays are read: neighbours, and weights where they are looked at."""
+REDUCES: bool = False
+"""Whether lanes find words of which the smallest is wanted by `finish`."""
+STOPS: bool = False
+"""Whether a list is read only until there is `enough`, as far as one warp reads it."""
+
+
+def begin(state: Any, vertex: Any) -> Any:
+    """Return what visits of one list have in common, such as the key of its vertex."""
+    raise NotImplementedError
+
+
+def visit(state: Any, vertex: Any, value: Any, other: Any, weight: Any, inside: Any, found: Any) -> Any:
+    """Look at one neighbour; all lanes of a warp come at once, those that are not `inside` without a neighbour.
+
+    Returns what this lane has found in the list so far.
+    """
+    raise NotImplementedError
+
+
+def enough(value: Any, found: Any) -> Any:
+    """Tell whether a list need not be read any further."""
+    raise NotImplementedError
+
+
+def finish(state: Any, vertex: Any, found: Any) -> None:
+    """Take the smallest word found in a list or in a part of it; one lane comes."""
+    raise NotImplementedError
+
+
+def weight_at(lists: DeviceLists, held: Any, at: Any) -> Any:
+    """Return the weight at a position."""
+    raise NotImplementedError
+
+
+def leave_to_blocks(reading: Reading, vertex: Any) -> None:
+    """Let `walk_long` read what is left of a vertex's list."""
+    reading.long_lists[cuda.atomic.add(reading.progress, LONG_LISTS, np.int64(1))] = vertex
+
+
+def walk(
+    state: Any, reading: Reading, lists: DeviceLists, inward: Any, items: Any, bounds: Any, slot: Any
+) -> None:
+    """Visit the lists of the vertices `items[bounds[slot] : bounds[slot + 1]]`, of which there are no two alike."""
+    lane = cuda.laneid
+    warps = cuda.gridsize(1) // WARP
+    first, last = bounds[slot], bounds[slot + 1]
+    # With few vertices, each warp takes one: the more warps read, the more requests are under way.
+    width = min(np.int64(WARP), (last - first + warps - 1) // warps)
+    place = first + cuda.grid(1) // WARP * width
+    while place < last:
+        mine = lane < width and place + lane < last
+        vertex = np.int32(0)
+        start, degree, held = np.int64(0), np.int64(0), np.int64(-1)
+        if mine:
+            vertex = items[place + lane]
+            start, degree = lists.starts[vertex], np.int64(lists.degrees[vertex])
+            held = copy_of(lists, 2 * np.int64(vertex) + inward)
+        value = begin(state, vertex)
+        _walk_alone(state, reading, lists, inward, vertex, value, start, degree, held)
+        _walk_together(state, reading, lists, inward, vertex, value, start, degree, held)
+        if not STOPS and degree > LONG:
+            leave_to_blocks(reading, vertex)
+        place += warps * width
+
+
+def _walk_alone(
+    state: Any,
+    reading: Reading,
+    lists: DeviceLists,
+    inward: Any,
+    vertex: Any,
+    value: Any,
+    start: Any,
+    degree: Any,
+    held: Any,
+) -> None:
+    """Let each lane read the list of its own vertex, if it is short."""
+    alone = 0 < degree <= SHORT
+    origin = start if held < 0 else held
+    found = UNREACHED
+    step = np.int64(0)
+    stopped = False
+    while any_lane(alone and step < degree and not stopped):
+        inside = alone and step < degree and not stopped
+        other, weight = np.int32(0), 0
+        if inside:
+            other = neighbour_at(lists, held >= 0, origin + step)
+            weight = weight_at(lists, held >= 0, origin + step)
+            step += 1
+        found = visit(state, vertex, value, other, weight, inside, found)
+        if STOPS:
+            stopped = stopped or (inside and enough(value, found))
+    if alone:
+        if REDUCES:
+            finish(state, vertex, found)
+        keep_read(reading, 2 * np.int64(vertex) + inward, start, step, ARRAYS, held >= 0)
+
+
+def _walk_together(
+    state: Any,
+    reading: Reading,
+    lists: DeviceLists,
+    inward: Any,
+    vertex: Any,
+    value: Any,
+    start: Any,
+    degree: Any,
+    held: Any,
+) -> None:
+    """Let the warp read the lists that its lanes looked up, one after the other, as far as a warp reads."""
+    lane = cuda.laneid
+    waiting = ballot(degree > SHORT and (STOPS or degree <= LONG))
+    while waiting != 0:
+        leader = first_lane(waiting)
+        waiting &= waiting - np.uint32(1)
+        of, common = broadcast(vertex, leader), broadcast(value, leader)
+        origin, copied = broadcast(start, leader), broadcast(held, leader)
+        whole = broadcast(degree, leader)
+        length = min(whole, np.int64(LONG))
+        low = origin if copied < 0 else copied
+        high = low + length
+        line = low - low % WARP
+        found = UNREACHED
+        going, satisfied = True, False
+        while going:
+            at = line + lane
+            inside = low <= at < high
+            other, weight = np.int32(0), 0
+            if inside:
+                other = neighbour_at(lists, copied >= 0, at)
+                weight = weight_at(lists, copied >= 0, at)
+            found = visit(state, of, common, other, weight, inside, found)
+            line += WARP
+            going = line < high
+            if STOPS:
+                satisfied = any_lane(enough(common, found))
+                going = going and not satisfied
+        if REDUCES:
+            found = warp_minimum(found)
+        if lane == leader:
+            if REDUCES:
+                finish(state, of, found)
+            if STOPS and whole > LONG and not satisfied:
+                leave_to_blocks(reading, of)
+            read = min(line, high) - low
+            keep_read(reading, 2 * np.int64(of) + inward, origin, read, ARRAYS, copied >= 0)
+
+
+def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> None:
+    """Visit the long lists that `walk` left: piece by piece, a piece being one line for each warp of a block."""
+    lane, warps = cuda.laneid, cuda.blockDim.x // WARP
+    for index in range(reading.progress[LONG_LISTS]):
+        vertex = reading.long_lists[index]
+        place = 2 * np.int64(vertex) + inward
+        start, degree, held = lists.starts[vertex], np.int64(lists.degrees[vertex]), copy_of(lists, place)
+        value = begin(state, vertex)
+        skipped = np.int64(LONG if STOPS else 0)
+        low = (start if held < 0 else held) + skipped
+        high = low + degree - skipped
+        # Another block begins each list, so that the first pieces of many lists are not all left to the same one.
+        piece = (cuda.blockIdx.x + index) % cuda.gridDim.x
+        line = low - low % WARP + (np.int64(piece) * warps + cuda.threadIdx.x // WARP) * WARP
+        found = UNREACHED
+        while line < high:
+            at = line + lane
+            inside = low <= at < high
+            other, weight = np.int32(0), 0
+            if inside:
+                other = neighbour_at(lists, held >= 0, at)
+                weight = weight_at(lists, held >= 0, at)
+            found = visit(state, vertex, value, other, weight, inside, found)
+            line += cuda.gridDim.x * warps * WARP
+        if REDUCES:
+            found = warp_minimum(found)
+            if lane == 0 and found != UNREACHED:
+                finish(state, vertex, found)
+        if cuda.grid(1) == 0:
+            keep_read(reading, place, start + skipped, degree - skipped, ARRAYS, held >= 0)
+
+
+FUNCTIONS = (leave_to_blocks, _walk_alone, _walk_together)
+"""What `walk` is bound to besides the names above and those of `lists.py`."""
+KERNELS = (walk, walk_long)
