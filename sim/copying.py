@@ -17,9 +17,9 @@ _WHOLE, _TAIL = 0, 1
 def copy_ticks(path: Path, size: int, *, to_host: bool = False) -> int:
     """Return how long `grapin.sim.events.copy_engine` takes to copy so many bytes on an idle link."""
     check_integer("size", size, least=0)
-    cost = path.write_cost if to_host else path.read_cost
-    whole, tail = divmod(size, path.burst)
-    stations = Stations(path, [cost(path.burst), cost(max(1, tail))], path.bursts, writing=to_host)
+    burst, cost = (path.write_burst, path.write_cost) if to_host else (path.read_burst, path.read_cost)
+    whole, tail = divmod(size, burst)
+    stations = Stations(path, [cost(burst), cost(max(1, tail))], path.bursts, writing=to_host)
     for codes in _blocks(whole, tail):
         ticks, _ = stations.serve(codes, int(codes[-1] == BARRIER))
     return int(ticks[0])

@@ -70,17 +70,20 @@ class Path:
         return min(self.machine.gpu.warps, self.tags)
 
     @cached_property
-    def burst(self) -> int:
-        """How many bytes the copy engine moves in one step."""
-        link = self.machine.link
-        reads = min(self.tags, self.request_credits or self.tags) * link.read_request
-        writes = (self.write_credits or PAGE) * link.payload
-        return min(PAGE, reads, writes)
+    def read_burst(self) -> int:
+        """How many bytes the copy engine asks for in one step."""
+        packets = min(self.tags, self.request_credits or self.tags)
+        return min(PAGE, packets * self.machine.link.read_request)
+
+    @cached_property
+    def write_burst(self) -> int:
+        """How many bytes the copy engine sends in one step."""
+        return min(PAGE, (self.write_credits or PAGE) * self.machine.link.payload)
 
     @cached_property
     def bursts(self) -> int:
-        """How many such steps the copy engine has under way at a time."""
-        return self.tags // self.read_cost(self.burst).packets
+        """How many steps the copy engine has under way at a time."""
+        return self.tags // self.read_cost(self.read_burst).packets
 
     @cached_property
     def launch(self) -> int:

@@ -4,7 +4,7 @@ It asks for a page at a time, in requests as large as the link allows, and keeps
 tags for. A page passes a station as one thing rather than request by request: its requests follow each other anyway.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 
 from grapin.sim.events.issue import issue
@@ -20,19 +20,24 @@ class CopyEngine:
 
     def to_device(self, size: int) -> Steps:
         """Copy so many bytes from host memory and wait for the last."""
-        yield from self._copy("to device", size, self._port.read, self._port.path.read_cost)
+        port = self._port
+        steps = _steps(size, port.path.read_burst, port.path.read_cost)
+        yield from self._copy(f"{size} B to device", steps, port.read)
 
     def to_host(self, size: int) -> Steps:
         """Copy so many bytes to host memory and wait until it has taken the last."""
-        yield from self._copy("to host", size, self._port.write, self._port.path.write_cost)
+        port = self._port
+        steps = _steps(size, port.path.write_burst, port.path.write_cost)
+        yield from self._copy(f"{size} B to host", steps, port.write)
 
-    def _copy(
-        self, name: str, size: int, move: Callable[[Cost], Steps], cost: Callable[[int], Cost]
-    ) -> Steps:
+    def _copy(self, name: str, steps: Iterable[Cost], move: Callable[[Cost], Steps]) -> Steps:
         port = self._port
         begin = int(port.env.now)
-        times, tail = divmod(size, port.path.burst)
-        steps = chain(repeat(cost(port.path.burst), times), [cost(tail)] if tail else [])
         yield issue(port.env, move, steps, port.path.bursts)
         if port.timeline is not None:
-            port.timeline.slice("copies", f"{size} B {name}", begin, int(port.env.now))
+            port.timeline.slice("copies", name, begin, int(port.env.now))
+
+
+def _steps(size: int, burst: int, cost: Callable[[int], Cost]) -> Iterable[Cost]:
+    times, tail = divmod(size, burst)
+    return chain(repeat(cost(burst), times), [cost(tail)] if tail else [])
