@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
@@ -119,7 +119,8 @@ def test_an_unknown_name_brings_the_nearest_one(name: str, hint: str) -> None:
         find_machine(name)
 
 
-@given(names, settings, texts, texts)
+@example(name="v100", settings={"gpu.memory": 5}, own='a "b"\\', source="\x7f\n\x00")
+@given(name=names, settings=settings, own=texts, source=texts)
 def test_a_saved_machine_is_read_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, name: str, settings: dict[str, object], own: str, source: str
 ) -> None:
