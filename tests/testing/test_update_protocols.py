@@ -11,6 +11,7 @@ from update_protocols import (
     Edge,
     Steps,
     checked,
+    lowered,
     published,
     recorded,
     rereading,
@@ -137,27 +138,34 @@ def same_weights(shares: list[list[Edge]]) -> list[list[Edge]]:
 @given(SHARES.map(same_weights))
 @settings(max_examples=30)
 def test_ours_is_right_for_three_threads_ties_and_zero_weights(shares: list[list[Edge]]) -> None:
-    for relax in (checked, swapped):
+    for relax in (checked, lowered, swapped):
         outcome = relaxations(relax, shares, START)
         assert outcome.counterexample is None, outcome.counterexample
         assert outcome.endings
 
 
 def test_ours_is_right_where_everything_is_tied() -> None:
-    for relax in (checked, swapped, partial(checked, fenced=True)):
+    for relax in (checked, lowered, swapped, partial(checked, fenced=True)):
         assert relaxations(relax, [[edge] for edge in TIED], START).counterexample is None
 
 
-def test_without_a_fence_stale_reads_close_a_cycle_for_ours() -> None:
+def test_without_a_fence_stale_reads_close_a_cycle_for_what_the_cpu_does() -> None:
     outcome = relaxations(checked, [[edge] for edge in TIED], START, Weak())
     assert outcome.counterexample is not None
     assert outcome.counterexample.wrong == "the parents of u and v form a cycle"
     assert any(step.stale for step in outcome.counterexample.schedule)
 
 
-@pytest.mark.parametrize("relax", [partial(checked, fenced=True), swapped])
+@pytest.mark.parametrize("relax", [partial(checked, fenced=True), swapped, lowered])
 def test_a_fence_between_the_reads_or_a_swap_that_tests_bears_stale_reads(relax: Relaxing) -> None:
     assert relaxations(relax, [[edge] for edge in TIED], START, Weak()).counterexample is None
+
+
+@given(SHARES.map(same_weights))
+@settings(max_examples=20)
+def test_what_the_gpu_does_bears_stale_reads_for_three_threads(shares: list[list[Edge]]) -> None:
+    outcome = relaxations(lowered, shares, START, Weak())
+    assert outcome.counterexample is None, outcome.counterexample
 
 
 @given(SHARES.map(same_weights), st.sampled_from([START, {"z": ROOT, "u": (5, "z"), "v": NOTHING}]))

@@ -52,7 +52,7 @@ def target_first(edges: Iterable[Edge]) -> Steps:
 
 
 def checked(edges: Iterable[Edge], *, fenced: bool = False) -> Steps:
-    """Ours: source, then target, then the minimum if the key is strictly better."""
+    """Ours on a CPU: source, then target, then the minimum if the key is strictly better."""
     for source, target, weight in edges:
         key, _ = yield read(source)
         if fenced:
@@ -63,7 +63,7 @@ def checked(edges: Iterable[Edge], *, fenced: bool = False) -> Steps:
 
 
 def recorded(edges: Iterable[Edge], keys: dict[str, int]) -> Steps:
-    """Ours where reads may be stale: a source offers the key it had before the launch."""
+    """A source offers the key it had before the launch."""
     for source, target, weight in edges:
         theirs, _ = yield read(target)
         if keys[source] + weight < theirs:
@@ -71,12 +71,29 @@ def recorded(edges: Iterable[Edge], keys: dict[str, int]) -> Steps:
 
 
 def swapped(edges: Iterable[Edge]) -> Steps:
-    """Ours without a minimum: swap while the key is strictly better, so that no equal key ever replaces a parent."""
+    """Swap while the key is strictly better, so that no equal key ever replaces a parent."""
     for source, target, weight in edges:
         key, _ = yield read(source)
-        seen = yield read(target)
-        while key + weight < seen[0]:
-            found = yield compare_and_swap(target, seen, (key + weight, source))
-            if found == seen:
-                break
-            seen = found
+        yield from swap(target, (key + weight, source))
+
+
+def lowered(edges: Iterable[Edge]) -> Steps:
+    """Ours on a GPU: the minimum where an offer is worse than its maker's key, the swap where it is equal."""
+    for source, target, weight in edges:
+        key, _ = yield read(source)
+        theirs, _ = yield read(target)
+        if key + weight < theirs:
+            if weight:
+                yield minimum(target, (key + weight, source))
+            else:
+                yield from swap(target, (key + weight, source))
+
+
+def swap(target: str, word: tuple[int, str]) -> Steps:
+    """Put a word in place of any with a worse key."""
+    seen = yield read(target)
+    while word[0] < seen[0]:
+        found = yield compare_and_swap(target, seen, word)
+        if found == seen:
+            return
+        seen = found
