@@ -83,15 +83,21 @@ class Backend(Protocol):
         """Return the elements beside a true flag, in their order."""
 
 
-def bind(
-    backend: Backend, variant: str, *, functions: Iterable[Any], kernels: Iterable[Any], **names: Any
-) -> SimpleNamespace:
-    """Compile kernels and the functions they call with names bound, and return the kernels by name.
+def bind_functions(backend: Backend, functions: Iterable[Any], **names: Any) -> dict[str, Any]:
+    """Compile functions that kernels call with names bound, and return all names.
 
-    A function sees those before it by their names, a kernel all of them, in place of what its file imported: so kernel
-    files import and call each other's plain functions, and can be read and checked like any other.
+    A function sees those before it by their names, in place of what its file imported: so kernel files import and call
+    each other's plain functions, and can be read and checked like any other.
     """
     bound = dict(names)
     for function in functions:
         bound[function.__name__] = backend.function(function, **bound)
+    return bound
+
+
+def bind(
+    backend: Backend, variant: str, *, functions: Iterable[Any], kernels: Iterable[Any], **names: Any
+) -> SimpleNamespace:
+    """Compile kernels, with names and the functions they call bound, and return them by name."""
+    bound = bind_functions(backend, functions, **names)
     return SimpleNamespace(**{one.__name__: backend.kernel(one, variant, **bound) for one in kernels})

@@ -5,7 +5,7 @@ Longer ones are read by the whole warp, one after the other: the lane that looke
 and the warp reads 128 aligned bytes at a time, lanes before its start and behind its end idle. What goes beyond `LONG`
 elements is left to `walk_long`, in which blocks take turns over each list.
 
-What is done with an edge is up to the names `begin`, `visit`, `enough` and `finish`, which are bound for each use.
+What is done with an edge is up to the names `begin`, `visit`, `finish`, `enough` and `done`, bound for each use.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from numba import cuda
 
 from grapin.kernels.cuda.lists import LONG_LISTS, DeviceLists, Reading, copy_of, keep_read, neighbour_at
-from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, warp_minimum
+from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, lane_id, warp_minimum
 from grapin.kernels.words import UNREACHED
 
 SHORT: int = 8
@@ -47,6 +47,11 @@ def enough(value: Any, found: Any) -> Any:
     raise NotImplementedError
 
 
+def done(state: Any, vertex: Any) -> Any:
+    """Tell whether another list of the vertex brought enough."""
+    raise NotImplementedError
+
+
 def finish(state: Any, vertex: Any, found: Any) -> None:
     """Take the smallest word found in a list or in a part of it; one lane comes."""
     raise NotImplementedError
@@ -66,7 +71,7 @@ def walk(
     state: Any, reading: Reading, lists: DeviceLists, inward: Any, items: Any, bounds: Any, slot: Any
 ) -> None:
     """Visit the lists of the vertices `items[bounds[slot] : bounds[slot + 1]]`, of which there are no two alike."""
-    lane = cuda.laneid
+    lane = lane_id()
     warps = cuda.gridsize(1) // WARP
     first, last = bounds[slot], bounds[slot + 1]
     # With few vertices, each warp takes one: the more warps read, the more requests are under way.
@@ -80,6 +85,8 @@ def walk(
             vertex = items[place + lane]
             start, degree = lists.starts[vertex], np.int64(lists.degrees[vertex])
             held = copy_of(lists, 2 * np.int64(vertex) + inward)
+            if STOPS and done(state, vertex):
+                degree = np.int64(0)
         value = begin(state, vertex)
         _walk_alone(state, reading, lists, inward, vertex, value, start, degree, held)
         _walk_together(state, reading, lists, inward, vertex, value, start, degree, held)
@@ -133,7 +140,7 @@ def _walk_together(
     held: Any,
 ) -> None:
     """Let the warp read the lists that its lanes looked up, one after the other, as far as a warp reads."""
-    lane = cuda.laneid
+    lane = lane_id()
     waiting = ballot(degree > SHORT and (STOPS or degree <= LONG))
     while waiting != 0:
         leader = first_lane(waiting)
@@ -173,7 +180,7 @@ def _walk_together(
 
 def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> None:
     """Visit the long lists that `walk` left: piece by piece, a piece being one line for each warp of a block."""
-    lane, warps = cuda.laneid, cuda.blockDim.x // WARP
+    lane, warps = lane_id(), cuda.blockDim.x // WARP
     for index in range(reading.progress[LONG_LISTS]):
         vertex = reading.long_lists[index]
         place = 2 * np.int64(vertex) + inward

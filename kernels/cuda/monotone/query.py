@@ -1,0 +1,246 @@
+"""A monotone program on a GPU: its state between batches, and the steps that repair it.
+
+The steps are those of the CPU (`grapin.kernels.cpu.monotone.query`): correct, pull, forward, or all from nothing when
+that turns out to read less.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from grapin.batch import Edges
+from grapin.errors import InvalidArgument, ValueOverflow
+from grapin.graph.applied import Applied
+from grapin.graph.snapshot import Snapshot
+from grapin.kernels.cuda.backend import Backend
+from grapin.kernels.cuda.index import ListIndex
+from grapin.kernels.cuda.lists import ITERATION
+from grapin.kernels.cuda.monotone.binding import bind_monotone
+from grapin.kernels.cuda.monotone.queues import WIDEST
+from grapin.kernels.cuda.monotone.rounds import Board, Rounds
+from grapin.kernels.cuda.monotone.state import AFFECTED, CHANGED, INVALIDATED, OVERFLOWS, State, new_state
+from grapin.kernels.rules import Coding, coding
+from grapin.kernels.words import LOW, NO_KEY, SHIFT, UNREACHED
+from grapin.programs.program import Monotone, source_arrays
+from grapin.systems import System
+from grapin.work import Work
+
+FREELY = 64
+"""So few edges are read before anything is weighed."""
+VERTICES_PER_EDGE = 64
+"""A pass over all words costs as much as reading one edge for so many vertices: they lie in device memory."""
+NOTHING_NEAR, ALL_NEAR = -1, WIDEST
+"""Thresholds to begin with."""
+
+
+class MonotoneQuery:
+    """One monotone program, kept up to date on a backend."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        program: Monotone,
+        system: System,
+        *,
+        weight_dtype: Any,
+        directed: bool,
+        **sizes: Any,
+    ) -> None:
+        self.program = program
+        self.system = system
+        self.code: Coding = coding(program, weight_dtype)
+        self._backend = backend
+        self._sides = 2 if program.both_ways and directed else 1
+        self._reads_weights = program.weighted and weight_dtype is not None
+        self._weight_dtype = weight_dtype if self._reads_weights else np.dtype(np.int32)
+        self._searches = system.repair == "bounded"
+        self._kernels = bind_monotone(
+            backend,
+            program,
+            self.code,
+            stored_weights=self._reads_weights,
+            sides=self._sides,
+            searches=self._searches,
+            **sizes,
+        )
+        roots, values = source_arrays(program)
+        self._roots = backend.upload(roots), backend.upload(self.code.encode(values))
+        self._index = ListIndex(backend, system.transfer, weights=self._reads_weights)
+        self._board = Board(backend)
+        self._bound = 0
+        self._state: State = new_state(backend, 1, self._board.control, *self._roots)
+        self._long_lists = backend.empty(1, np.int32)
+        self._passes = 1.0
+        """Edges read for each edge of the graph when all is computed from nothing."""
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
+        """Compute the values from nothing."""
+        self._follow(snapshot, None)
+        rounds = self._rounds(tracing=tracing)
+        before = self._backend.full(snapshot.bound, NO_KEY, np.uint32)
+        try:
+            self._begin_again(rounds, snapshot)
+        except NumbaError as error:
+            kind = type(self.program).__name__
+            reason = str(error).strip().splitlines()[-1].strip() or type(error).__name__
+            raise InvalidArgument(
+                f"{kind}.edge must compile: plain arithmetic on its two arguments ({reason}); "
+                "device='reference' runs it as it is"
+            ) from error
+        return self._compared(rounds, before, dense=False, affected=False)
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
+        """Bring the values up to date with what a batch changed."""
+        self._follow(snapshot, applied)
+        rounds = self._rounds(tracing=tracing)
+        if self.system.repair == "recompute":
+            return self._recompute(rounds, snapshot)
+        self._change_vertices(rounds, applied)
+        rounds.restart(NOTHING_NEAR)
+        self._orphan(rounds, applied)
+        if self._searches:
+            return self._repair_sparsely(rounds, snapshot, applied)
+        return self._repair_published(rounds)
+
+    def values(self) -> NDArray[Any]:
+        """Return the value of each vertex below the bound."""
+        return self.code.decode((self._words() >> SHIFT).astype(np.uint32))
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return the vertex each value came from, -1 for roots and unreached vertices."""
+        return (self._words() & LOW).astype(np.uint32).view(np.int32)
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+        word = self._backend.download(self._backend.part(self._state.words, vertex, vertex + 1))
+        return bool(word[0] != UNREACHED)
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes on the device by part."""
+        state = self._state
+        queues = (state.journal, state.near, state.far, state.lost, self._long_lists)
+        notes = (state.marks, state.stamps, state.old_keys, state.offers)
+        return {
+            "words": int(state.words.nbytes),
+            "marks": sum(int(array.nbytes) for array in notes),
+            "queues": sum(int(array.nbytes) for array in queues),
+            **self._index.memory(),
+        }
+
+    def _words(self) -> NDArray[np.uint64]:
+        return self._backend.download(self._backend.part(self._state.words, 0, self._bound))
+
+    def _follow(self, snapshot: Snapshot, applied: Applied | None) -> None:
+        """Make room for vertices below the bound, at least doubling it, and learn where lists are."""
+        room, backend = len(self._state.words), self._backend
+        if snapshot.bound > room:
+            state = new_state(backend, max(snapshot.bound, 2 * room), self._board.control, *self._roots)
+            for old, new in ((self._state.words, state.words), (self._state.stamps, state.stamps)):
+                backend.copy(backend.part(new, 0, room), old)
+            self._state = state
+            self._long_lists = backend.empty(len(state.words), np.int32)
+        self._bound = snapshot.bound
+        self._index.update(snapshot, applied)
+
+    def _rounds(self, *, tracing: bool) -> Rounds:
+        return Rounds(
+            self._backend,
+            self._kernels,
+            self._state,
+            self._board,
+            self._index,
+            long_lists=self._long_lists,
+            sides=self._sides,
+            tracing=tracing,
+        )
+
+    def _change_vertices(self, rounds: Rounds, applied: Applied) -> None:
+        for vertices, exist in ((applied.deleted_vertices, False), (applied.inserted_vertices, True)):
+            if len(vertices):
+                rounds.launch("place_vertices", self._backend.upload(vertices), np.bool_(exist))
+
+    def _orphan(self, rounds: Rounds, applied: Applied) -> None:
+        for edges, worsened in ((applied.deleted, False), (applied.reweighted, True)):
+            for columns in self._columns(edges):
+                rounds.launch("orphan_edges", *columns, np.bool_(worsened))
+
+    def _columns(self, edges: Edges) -> list[tuple[Any, Any, Any]]:
+        """Return edges as kernels take them, turned round as well where values travel both ways."""
+        if not len(edges):
+            return []
+        given = (
+            edges.weight
+            if self._reads_weights and edges.weight is not None
+            else np.empty(0, self._weight_dtype)
+        )
+        source, target, weights = map(self._backend.upload, (edges.source, edges.target, given))
+        return [(source, target, weights), (target, source, weights)][: self._sides]
+
+    def _repair_sparsely(self, rounds: Rounds, snapshot: Snapshot, applied: Applied) -> Work:
+        """Read what changes and little more; give up when that is more than computing from nothing."""
+        budget = FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
+        if not rounds.correct(budget, searches=True):
+            return self._recompute(rounds, snapshot)
+        rounds.settle_lost()
+        rounds.restart(NOTHING_NEAR)
+        rounds.launch("queue_corrected")
+        for edges in (applied.inserted, applied.reweighted):
+            for columns in self._columns(edges):
+                rounds.launch("offer_edges", *columns)
+        if not rounds.forward(budget):
+            return self._recompute(rounds, snapshot)
+        return self._closed(rounds)
+
+    def _repair_published(self, rounds: Rounds) -> Work:
+        """Throw away what hung below lost edges, then let every vertex that has a value push it once."""
+        rounds.correct(WIDEST * WIDEST, searches=False)
+        rounds.settle_lost()
+        rounds.restart(ALL_NEAR)
+        rounds.launch("queue_all", np.int64(self._bound))
+        rounds.forward()
+        return self._closed(rounds)
+
+    def _recompute(self, rounds: Rounds, snapshot: Snapshot) -> Work:
+        """Compute all from nothing, and compare with the keys from before the batch."""
+        before = self._backend.empty(snapshot.bound, np.uint32)
+        rounds.launch("recall", before)
+        self._begin_again(rounds, snapshot)
+        return self._compared(rounds, before, dense=True, affected=True)
+
+    def _begin_again(self, rounds: Rounds, snapshot: Snapshot) -> None:
+        """Forget all values and compute them from nothing."""
+        read = self._board.look().edges
+        rounds.restart(NOTHING_NEAR)
+        self._board.forget_journal()
+        rounds.launch("begin_again", self._backend.upload(snapshot.alive))
+        rounds.forward()
+        self._passes = (self._board.look().edges - read) / max(1, snapshot.edges)
+
+    def _closed(self, rounds: Rounds) -> Work:
+        """Count what changed by the journal, and clear it."""
+        rounds.launch("close", rounds.pushes[0][0], rounds.pulls[0][0])
+        return self._work(rounds, dense=False, affected=True)
+
+    def _compared(self, rounds: Rounds, before: Any, *, dense: bool, affected: bool) -> Work:
+        """Count what changed by comparing all keys, and clear the journal."""
+        lists = rounds.pushes[0][0], rounds.pulls[0][0]
+        rounds.launch("close", *lists)
+        self._board.forget_changes()
+        rounds.launch("compare", *lists, before)
+        return self._work(rounds, dense=dense, affected=affected)
+
+    def _work(self, rounds: Rounds, *, dense: bool, affected: bool) -> Work:
+        seen = self._board.look()
+        if seen.control[OVERFLOWS]:
+            raise ValueOverflow(self.program.name)
+        return Work(
+            iterations=int(seen.progress[ITERATION]) - 1,
+            changed=int(seen.control[CHANGED]),
+            invalidated=int(seen.control[INVALIDATED]),
+            affected_edges=int(seen.control[AFFECTED]) if affected else 0,
+            dense=dense,
+            counters=seen.counters(),
+            reads=rounds.reads(),
+        )

@@ -1,0 +1,145 @@
+"""Queues of vertices: who is looked at in this round, in the next one, and later, near keys before far ones.
+
+A vertex whose key is at most the threshold is queued for the next round, any other waits among the far ones. When no
+near ones are left, the threshold moves beyond the best far key, and the far ones are sorted anew. So good keys spread
+first, and few vertices are looked at twice; in no order at all, a road network reads its lists sixteen times over. How
+far the threshold moves adapts to how many vertices that brings: enough to keep the device busy, not many more.
+
+The numbers that steer this stay on the device.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from grapin.kernels.cuda.lists import ITERATION, Reading
+from grapin.kernels.cuda.monotone.state import (
+    BEST,
+    DELTA,
+    FAR,
+    FAR_MARK,
+    INVALIDATED,
+    JOURNAL,
+    KNOWN,
+    LOGGED,
+    LOST,
+    NEAR,
+    NEXT,
+    OLD,
+    PASSED,
+    ROUND,
+    THRESHOLD,
+    State,
+)
+from grapin.kernels.cuda.warp import any_lane, ballot, broadcast, first_lane, lane_id, lanes_before
+from grapin.kernels.words import SHIFT
+
+WIDEST = 1 << 32
+"""Beyond any key."""
+
+
+def append(items: Any, control: Any, slot: Any, flag: Any, vertex: Any) -> None:
+    """Append the vertices of the lanes whose flag is up, with one atomic step for the warp; all lanes come."""
+    mask = ballot(flag)
+    if mask != 0:
+        leader = first_lane(mask)
+        end = np.int64(0)
+        if lane_id() == leader:
+            end = cuda.atomic.add(control, slot, np.int64(cuda.popc(mask)))
+        end = broadcast(end, leader)
+        if flag:
+            items[end + lanes_before(mask, lane_id())] = vertex
+
+
+def log(state: State, flag: Any, vertex: Any, key: Any) -> None:
+    """Write down the key that the vertices of flagged lanes had before the batch, once for each; all lanes come."""
+    fresh = False
+    if flag:
+        fresh = cuda.atomic.or_(state.marks, vertex, LOGGED | KNOWN) & LOGGED == 0
+        if fresh:
+            state.old_keys[vertex] = np.uint32(key)
+    append(state.journal, state.control, JOURNAL, fresh, vertex)
+
+
+def enqueue(state: State, flag: Any, vertex: Any, key: Any) -> None:
+    """Queue the vertices of flagged lanes for the next round or for later, none of them twice; all lanes come."""
+    near, far = False, False
+    if flag:
+        if key <= state.control[THRESHOLD]:
+            following = np.int32(state.control[ROUND] + 1)
+            near = cuda.atomic.max(state.stamps, vertex, following) < following
+        else:
+            far = cuda.atomic.or_(state.marks, vertex, FAR_MARK) & FAR_MARK == 0
+            if key < state.control[BEST]:
+                cuda.atomic.min(state.control, BEST, np.int64(key))
+    append(state.near, state.control, NEXT + 1, near, vertex)
+    append(state.far, state.control, FAR + 1, far, vertex)
+
+
+def restart(state: State, threshold: Any) -> None:
+    """Empty all queues; keys up to the threshold will be near."""
+    control = state.control
+    if cuda.grid(1) == 0:
+        control[INVALIDATED] += control[LOST + 1]
+        for slot in (NEAR, OLD, LOST):
+            control[slot], control[slot + 1] = 0, 0
+        control[NEXT], control[NEXT + 1] = state.words.size, state.words.size
+        control[FAR], control[FAR + 1] = 0, 0
+        control[THRESHOLD], control[PASSED], control[BEST] = threshold, threshold, WIDEST
+        control[DELTA] = max(control[DELTA], 1)
+
+
+def advance(state: State, reading: Reading, wanted: Any) -> None:
+    """End a round: the next queue becomes the near one; when it is empty, the far ones are to be sorted."""
+    if cuda.grid(1) != 0:
+        return
+    control, room = state.control, state.words.size
+    taken = control[NEAR + 1] - control[NEAR]
+    if taken > 0:
+        reading.progress[ITERATION] += 1
+    if control[OLD + 1] > control[OLD]:  # this round's vertices are those that the last threshold brought
+        if taken < wanted:
+            control[DELTA] = min(2 * control[DELTA], WIDEST)
+        elif taken > 8 * wanted:
+            control[DELTA] = max(control[DELTA] >> 1, 1)
+    control[NEAR], control[NEAR + 1] = control[NEXT], control[NEXT + 1]
+    control[NEXT] = room - control[NEAR]
+    control[NEXT + 1] = control[NEXT]
+    control[ROUND] += 1
+    control[LOST] = control[LOST + 1]
+    control[OLD], control[OLD + 1] = 0, 0
+    if control[NEAR] == control[NEAR + 1] and control[FAR] < control[FAR + 1]:
+        control[OLD], control[OLD + 1] = control[FAR], control[FAR + 1]
+        control[FAR] = room - control[FAR]
+        control[FAR + 1] = control[FAR]
+        control[PASSED] = control[THRESHOLD]
+        control[THRESHOLD] = control[BEST] + control[DELTA]
+        control[BEST] = WIDEST
+
+
+def split(state: State) -> None:
+    """Sort far vertices by the new threshold: into this round, back among the far ones, or out, if they had a round."""
+    control = state.control
+    first, last = control[OLD], control[OLD + 1]
+    place = first + cuda.grid(1)
+    while any_lane(place < last):
+        vertex, key = np.int32(0), np.int64(0)
+        near, far = False, False
+        if place < last:
+            vertex = state.far[place]
+            key = np.int64(state.words[vertex] >> SHIFT)
+            far = key > control[THRESHOLD]
+            if far:
+                cuda.atomic.min(control, BEST, key)
+            else:
+                cuda.atomic.and_(state.marks, vertex, ~FAR_MARK)
+                current = np.int32(control[ROUND])
+                near = key > control[PASSED] and cuda.atomic.max(state.stamps, vertex, current) < current
+        append(state.near, control, NEAR + 1, near, vertex)
+        append(state.far, control, FAR + 1, far, vertex)
+        place += cuda.gridsize(1)
+
+
+FUNCTIONS = (append, log, enqueue)
+KERNELS = (restart, advance, split)

@@ -1,0 +1,21 @@
+"""The names that kernels use for a program's rules, before a program is bound to them (`binding.py`)."""
+
+from typing import Any
+
+SIDES: int = 1
+"""How many lists a vertex reads: 2 when values travel both ways over a directed graph's edges."""
+
+
+def offer(key: Any, weight: Any) -> Any:
+    """Return the key that a vertex with `key` offers over an edge; above `NO_KEY` when it does not fit."""
+    raise NotImplementedError
+
+
+def start_key(vertex: Any, roots: Any, root_keys: Any) -> Any:
+    """Return the key a vertex has without any edge, `NO_KEY` for none."""
+    raise NotImplementedError
+
+
+def weight_of(weights: Any, entry: Any) -> Any:
+    """Return the weight of an edge of a batch, 1 where weights are not read."""
+    raise NotImplementedError

@@ -1,0 +1,19 @@
+"""Which query keeps which kind of program up to date, on any backend."""
+
+from typing import Any
+
+from grapin.errors import InvalidArgument
+from grapin.kernels.cuda.backend import Backend
+from grapin.kernels.cuda.monotone.query import MonotoneQuery
+from grapin.programs.program import Monotone, Program
+from grapin.systems import System
+from grapin.work import Query
+
+
+def make_query(
+    backend: Backend, program: Program, system: System, *, weight_dtype: Any, directed: bool
+) -> Query:
+    """Prepare one program for graphs with these weights."""
+    if isinstance(program, Monotone):
+        return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")

@@ -1,0 +1,25 @@
+"""The device `cudasim`: the kernels of `cuda` in Numba's simulator, on any machine; for tests, not for speed."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from grapin.programs.program import Program
+from grapin.systems import System
+from grapin.work import Query
+
+name = "cudasim"
+
+
+def unavailable() -> str | None:
+    """Say what to install, where Numba's CUDA target is not."""
+    if find_spec("numba_cuda") is None:
+        return "numba-cuda is missing: pip install 'grapin[cudasim]'"
+    return None
+
+
+def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:  # noqa: ARG001
+    """Prepare one program for graphs with these weights; `threads` is of no use here."""
+    from grapin.kernels.cuda.programs import make_query
+    from grapin.kernels.cuda.simulator import Simulator
+
+    return make_query(Simulator(), program, system, weight_dtype=weight_dtype, directed=directed)
