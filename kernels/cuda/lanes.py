@@ -78,8 +78,8 @@ class SimulatedCuda(FakeCUDAModule):  # type: ignore[misc]  # Numba carries no t
 
     @property
     def laneid(self) -> int:
-        """The lane's place in its warp."""
-        return int(_this_lane().thread_id % self._block.warp)
+        """Refused: `lane_id` says why."""
+        raise RuntimeError("cuda.laneid must not be used in kernels: use lane_id of warp.py")
 
     def begin_block(self, blocks: int, threads: int) -> None:
         """Set the shape of the launch, and forget the shared memory of the block before."""
@@ -202,6 +202,7 @@ def operations(block: Block) -> dict[str, Any]:
     return {
         "cuda": block.cuda,
         "WARP": block.warp,
+        "lane_id": lambda: _this_lane().thread_id % block.warp,
         "ballot": together("ballot", alike(mask)),
         "any_lane": together("any_lane", alike(any)),
         "broadcast": lambda value, lane: shuffle((value, lane)),

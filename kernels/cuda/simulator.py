@@ -25,8 +25,8 @@ class Simulator:
         self._operations = operations(self._block)
 
     def function(self, plain: Any, **names: Any) -> Any:
-        """Return the function with these global names bound; rules come without any, and need none of ours."""
-        return rebind(plain, "bound", **self._operations, **names) if names else plain
+        """Return the function with these global names bound; rules are closures, and need none of ours."""
+        return plain if plain.__closure__ else rebind(plain, "bound", **self._operations, **names)
 
     def kernel(self, plain: Any, variant: str, **names: Any) -> Any:
         """Return the kernel with these global names bound."""

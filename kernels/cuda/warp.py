@@ -18,6 +18,16 @@ FULL = np.uint32(0xFFFFFFFF)
 
 
 @device_function
+def lane_id() -> Any:
+    """Return the lane's place in its warp, in blocks of one dimension.
+
+    Not Numba's `laneid`: the compiler takes that for a value that all lanes share. Where a loop around a warp operation
+    asks for it, it writes one loop for lane 0 and another for the rest, which wait for each other at different places.
+    """
+    return cuda.threadIdx.x % WARP
+
+
+@device_function
 def ballot(predicate: Any) -> Any:
     """Return a mask of the lanes for which the predicate holds."""
     return cuda.ballot_sync(FULL, predicate)
