@@ -124,8 +124,7 @@ class Block:
         """Let another lane go on, now and then."""
         if self._ready and self._random.random() < SWITCH:
             lane = _this_lane()
-            self._pass_turn()
-            self._ready.append(lane)
+            self._pass_turn(lane)
             self._wait(lane)
 
     def meet(
@@ -163,8 +162,12 @@ class Block:
             return self._lanes[: self._size]
         return self._lanes[group * self.warp : min((group + 1) * self.warp, self._size)]
 
-    def _pass_turn(self) -> None:
-        """Give the turn to a lane that can go on; when none can, all that wait wait for ever."""
+    def _pass_turn(self, later: _Lane | None = None) -> None:
+        """Give the turn to a lane that can go on; when none can, all that wait wait for ever.
+
+        `later` is the lane that passes its turn on and can go on itself. Once another lane has the turn, nothing here
+        may be touched.
+        """
         if not self._ready:
             waiting = {lane: kind for each in self._meetings.values() for lane, (kind, _) in each.items()}
             kinds = ", ".join(sorted(set(waiting.values())))
@@ -174,7 +177,10 @@ class Block:
             self._ready, self._meetings = list(waiting), {}
         place = self._random.randrange(len(self._ready))
         self._ready[place], self._ready[-1] = self._ready[-1], self._ready[place]
-        self._ready.pop().turn.release()
+        chosen = self._ready.pop()
+        if later is not None:
+            self._ready.append(later)
+        chosen.turn.release()
 
     def _wait(self, lane: _Lane) -> None:
         lane.turn.acquire()
