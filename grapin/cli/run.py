@@ -1,10 +1,8 @@
 """`grapin run`: keep an answer fresh while a stream changes the graph, and say what it took."""
 
 import json
-import os
 from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,18 +13,17 @@ from grapin.cli.common import graph_argument, seed_option
 from grapin.cli.exit_codes import INTERRUPTED, WRONG
 from grapin.cli.interrupt import Interrupts
 from grapin.cli.outcome import Outcome
+from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.updates import prepare
 from grapin.engine import Engine, Report
 from grapin.engine.devices import DEVICES, open_device
 from grapin.engine.verify import verify_answer
-from grapin.errors import InvalidArgument, WrongAnswer
+from grapin.errors import WrongAnswer
 from grapin.programs.finding import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
 from grapin.systems import SYSTEMS, find_system
 from grapin.validation import check_integer
-
-STANDARD_OUTPUT = "-"
 
 
 @click.command()
@@ -136,12 +133,7 @@ def _check_options(
         if value is not None:
             check_integer(name, value, least=1)
     check_integer("batch-size", options["batch_size"], least=1)
-    files = [file for file in (trace_file, json_file) if file is not None and file != STANDARD_OUTPUT]
-    for file in map(Path, files):
-        if not file.absolute().parent.is_dir():
-            raise InvalidArgument(f"file={str(file)!r} must be in a directory that exists")
-        if file.is_dir() or not os.access(file.absolute().parent, os.W_OK):
-            raise InvalidArgument(f"file={str(file)!r} must be a file that can be written")
+    check_outputs(trace_file, json_file)
 
 
 def _made(program: type[Program], sources: list[int] | None) -> Program:
@@ -186,9 +178,4 @@ def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) ->
     if outcome.verified:
         click.echo("Verified: every value against the reference.")
     if json_file is not None:
-        partial = Path(f"{json_file}.part")
-        try:
-            partial.write_text(text + "\n")
-            partial.replace(json_file)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(json_file, lambda path: path.write_text(text + "\n"))
