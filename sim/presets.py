@@ -81,7 +81,7 @@ _V100_LINK = _pcie(
     payload=f"{NO_SOURCE}: PCIe's default; with 256 a copy would beat zero-copy by 7 %, and it does not (EMOGI)",
     round_trip="fitted to 4.74 and 9.40 GB/s (EMOGI, figure 4); it measured 1.0 to 1.6 us between GPU and FPGA",
 )
-_V100_LAUNCH = "NVIDIA's blog, Getting Started with CUDA Graphs: 9.6 us a kernel that runs for 2.9"
+_V100_LAUNCH = f"{NO_SOURCE}: of the size that NVIDIA's articles on CUDA graphs name"
 _C2C = ChipLink(
     payload=256,
     completion_boundary=64,
@@ -113,7 +113,7 @@ MACHINES = {
             "a100",
             _pcie(4),
             _gpu("A100 SXM4 80GB", 80, 2040, 108, 64),
-            _host("Xeon Platinum 8336C", 8, 3200, "Grapin, figure 14, and Intel's specification"),
+            _host("Xeon Platinum 8336C", 8, 3200, "Grapin, figure 14; as Xeons of that generation have"),
         ),
         Machine("2080ti", _pcie(3), _gpu("RTX 2080 Ti", 11, 616, 68, 32), _XEON_4210),
         Machine("p100", _pcie(3), _gpu("Tesla P100 PCIe", 16, 732.2, 56, 64), _XEON_4210),
@@ -152,7 +152,12 @@ MACHINES = {
                 bandwidth="NVIDIA's data sheet; STREAM measures 3400 (arXiv 2407.07850)",
                 multiprocessors=f"{NO_SOURCE}: as H100 SXM5",
             ),
-            _host("Grace, 480 GB LPDDR5X", 8, 6000, f"{NO_SOURCE}: NVIDIA states up to 384 GB/s, unchecked"),
+            _host(
+                "Grace, 480 GB LPDDR5X",
+                8,
+                6000,
+                f"{NO_SOURCE}: a little above the 375 GB/s measured (arXiv 2407.07850)",
+            ),
         ),
         Machine("l40s", _pcie(4), _gpu("L40S", 48, 864, 142, 48), _SERVER),
     )
