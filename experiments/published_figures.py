@@ -1,0 +1,118 @@
+"""What the model says beside what others published: predicted, published, error, row by row; none is left out.
+
+    python -m experiments.published_figures [--quick]
+
+The rows are in `published_figures.csv` with their sources; what answers each is in `published_answers.py`, and why the
+others have no answer. A range counts as hit inside; outside, the error is to its nearer end. Bars are the rows that the
+model must keep.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.bars import Bar, print_bars, record_bars
+from experiments.published_answers import REASONS, answers
+
+TABLE = Path(__file__).with_suffix(".csv")
+LIMITS = {"Z1": 2.0, "Z2": 2.0, "Z3": 2.0, "Z4": 3.0, "Z5": 10.0}
+"""Percent by which these may be off; all else is there to be seen."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One row: a number that somebody measured or stated, or a range of them."""
+
+    id: str
+    quantity: str
+    low: float | None
+    high: float | None
+    unit: str
+    hardware: str
+    source: str
+    status: str
+
+    @property
+    def text(self) -> str:
+        """The number as it was published."""
+        if self.low is None or self.high is None:
+            return "a table"
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g}-{self.high:g}"
+
+    def error(self, predicted: float) -> float:
+        """Return by how many percent a prediction is off."""
+        if self.low is None or self.high is None:
+            raise ValueError(f"{self.id} has no number to be compared with")
+        nearest = min(max(predicted, self.low), self.high)
+        return 100 * (predicted / nearest - 1)
+
+
+def published() -> dict[str, Published]:
+    """Read all rows."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = [
+            Published(
+                row["id"],
+                row["quantity"],
+                float(row["low"]) if row["low"] else None,
+                float(row["high"]) if row["high"] else None,
+                row["unit"],
+                row["hardware"],
+                row["source"],
+                row["status"],
+            )
+            for row in csv.DictReader(file)
+        ]
+    return {row.id: row for row in rows}
+
+
+def print_table(rows: Mapping[str, Published], predicted: Mapping[str, float]) -> None:
+    """Print answered rows with their errors, then the others with the reason."""
+    print(f"{'':5}{'predicted':>10} {'published':>12} {'unit':7}{'error':>8}  quantity (hardware; source)")
+    for name, row in rows.items():
+        if name in predicted:
+            figure, where = predicted[name], f"{row.quantity} ({row.hardware}; {row.source})"
+            print(f"{name:5}{figure:>10.4g} {row.text:>12} {row.unit:7}{row.error(figure):>+7.1f}%  {where}")
+    print("\nNot answered:")
+    for name, row in rows.items():
+        if name not in predicted:
+            print(f"{name:5}{row.text:>12} {row.unit:7} {row.quantity}: {REASONS[name]}")
+
+
+def bars(rows: Mapping[str, Published], predicted: Mapping[str, float]) -> list[Bar]:
+    """Return every answered row as a bar; the error's size is the figure."""
+    return [
+        Bar(
+            f"{name} {row.quantity}",
+            abs(row.error(predicted[name])),
+            "% off",
+            LIMITS.get(name),
+            f"predicted {predicted[name]:.4g}, published {row.text} {row.unit}: {row.source}",
+        )
+        for name, row in rows.items()
+        if name in predicted
+    ]
+
+
+def main() -> int:
+    """Print the table and the bars, and record them; 1 if a bar is not kept."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
+    quick = parser.parse_args().quick
+    rows = published()
+    predicted = answers(quick=quick)
+    print_table(rows, predicted)
+    found = bars(rows, predicted)
+    print()
+    print_bars("Rows that the model must keep", [bar for bar in found if bar.limit is not None])
+    record_bars("published_figures", {"quick": quick}, found)
+    return int(any(bar.verdict == "FAIL" for bar in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
