@@ -46,11 +46,12 @@ def broadcast(value: Any, lane: Any) -> Any:
 
 
 @device_function
-def warp_minimum(value: Any) -> Any:
-    """Return the smallest value any lane has."""
+def warp_minimum(word: Any) -> Any:
+    """Return the smallest of all lanes' words, 64 bits without a sign."""
     for distance in (16, 8, 4, 2, 1):
-        value = min(value, cuda.shfl_xor_sync(FULL, value, distance))
-    return value
+        # Numba shuffles signed numbers only; the bits are the same.
+        word = min(word, np.uint64(cuda.shfl_xor_sync(FULL, np.int64(word), distance)))
+    return word
 
 
 @device_function
