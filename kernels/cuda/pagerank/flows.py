@@ -1,0 +1,132 @@
+"""Flows: what a batch does to the equations of PageRank, before anything is pushed.
+
+As on the CPU (`kernels/cpu/pagerank/flows.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u). When a
+batch changes the degree, the flow is kept, p(u) is scaled with the degree, and u's own residual takes up the difference:
+no list is read, however large the hubs a batch touches. The published way keeps p(u) instead and tells every neighbour.
+
+Each step is a launch over the batch, and the order of launches is all the order it needs: what is touched is out of R
+before a flow changes, and all flows have changed before an amount is scaled.
+"""
+
+from typing import Any
+
+from numba import cuda
+
+from grapin.kernels.cuda.pagerank.residuals import (
+    CHOSEN,
+    MASS,
+    REST,
+    TOUCHED,
+    TOUCHING,
+    Ranks,
+    add_over_warp,
+    add_to_total,
+    file,
+    receive,
+)
+
+
+def begin_batch(state: Ranks, come: Any) -> None:
+    """Give vertices that are new what every vertex starts with, and forget whom the last batch touched."""
+    if cuda.grid(1) == 0:
+        state.control[TOUCHED] = 0
+        state.sums[MASS] += come.size
+    for entry in range(cuda.grid(1), come.size, cuda.gridsize(1)):
+        state.cells[2 * come[entry]] = 1.0
+
+
+def withdraw(vertices: Any, gained: Any, touched: Any, state: Ranks) -> None:
+    """Take vertices out of R while they are changed, and list each once; each entry changes a degree by `gained`."""
+    growth = rounded = 0.0
+    for entry in range(cuda.grid(1), vertices.size, cuda.gridsize(1)):
+        vertex = vertices[entry]
+        cuda.atomic.add(state.change, vertex, gained)
+        if cuda.atomic.or_(state.marks, vertex, TOUCHING) & TOUCHING == 0:
+            touched[cuda.atomic.add(state.control, TOUCHED, 1)] = vertex
+            if state.cells[2 * vertex + 1] > 0.0:
+                state.cells[2 * vertex + 1] = 0.0
+                growth -= abs(state.cells[2 * vertex])
+                rounded += abs(growth)
+    add_to_total(growth, rounded, state)
+
+
+def open_lists(touched: Any, degrees: Any, state: Ranks) -> None:
+    """Let all flow at once that a vertex has when it gets its first out-edges."""
+    rounded = 0.0
+    for entry in range(cuda.grid(1), state.control[TOUCHED], cuda.gridsize(1)):
+        vertex = touched[entry]
+        if degrees[vertex] > 0 and degrees[vertex] == state.change[vertex]:
+            state.pushed[vertex] += state.cells[2 * vertex]
+            state.cells[2 * vertex] = 0.0
+            rounded += 2.0 * state.pushed[vertex]
+    add_to_total(0.0, rounded, state)
+
+
+def change_flows(
+    sources: Any, targets: Any, sign: Any, damping: Any, degrees: Any, state: Ranks
+) -> None:
+    """Let edges come (sign 1) or go (-1) with the flow of their source before the batch, or after it if it had none."""
+    rest = state.sums[REST]
+    growth = mass = rounded = 0.0
+    for edge in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
+        source = sources[edge]
+        degree = degrees[source] - state.change[source]
+        if degree == 0:
+            degree = degrees[source]
+        flow = sign * damping * state.pushed[source] / degree
+        more, size = receive(targets[edge], flow, rest, state)
+        growth += more
+        mass += flow
+        rounded += size + 4.0 * abs(flow) + abs(growth)
+    add_to_total(growth, rounded, state)
+    add_over_warp(mass, MASS, state.sums)
+
+
+def forget(gone: Any, state: Ranks) -> None:
+    """Take what vertices had that exist no more; by now nothing flows to or from them."""
+    mass = 0.0
+    for entry in range(cuda.grid(1), gone.size, cuda.gridsize(1)):
+        vertex = gone[entry]
+        mass -= state.pushed[vertex] + state.cells[2 * vertex]
+        state.pushed[vertex] = 0.0
+        state.cells[2 * vertex] = 0.0
+    add_over_warp(mass, MASS, state.sums)
+
+
+def settle(touched: Any, damping: Any, keeping: Any, degrees: Any, state: Ranks) -> None:
+    """Let touched vertices take part again: with the flow they had, or with the amount, and then tell the neighbours.
+
+    Those that have to tell are the chosen ones afterwards, and their share is the difference of the flows.
+    """
+    rest = state.sums[REST]
+    growth = mass = rounded = 0.0
+    for entry in range(cuda.grid(1), state.control[TOUCHED], cuda.gridsize(1)):
+        vertex = touched[entry]
+        degree, before = degrees[vertex], degrees[vertex] - state.change[vertex]
+        state.change[vertex] = 0
+        state.marks[vertex] &= ~TOUCHING
+        old = state.pushed[vertex]
+        if keeping and before > 0 and degree != before:
+            state.pushed[vertex] = old * degree / before
+            state.cells[2 * vertex] += old - state.pushed[vertex]
+            rounded += 8.0 * (old + state.pushed[vertex])
+        if degree == 0:
+            continue
+        size = abs(state.cells[2 * vertex])
+        scale = float(degree) if keeping else 1.0
+        state.cells[2 * vertex + 1] = scale
+        growth += size
+        rounded += growth
+        if size >= rest * scale:
+            file(vertex, state)
+        if not keeping:
+            difference = damping * old * (1.0 / degree - 1.0 / before) if before > 0 else 0.0
+            state.shares[vertex] = difference
+            state.chosen[cuda.atomic.add(state.control, CHOSEN, 1)] = vertex
+            mass += difference * degree
+            rounded += 8.0 * old
+    add_to_total(growth, rounded, state)
+    add_over_warp(mass, MASS, state.sums)
+
+
+KERNELS = (begin_batch, withdraw, open_lists, change_flows, forget, settle)

@@ -1,0 +1,361 @@
+"""PageRank on a GPU: residuals on the device between batches, and the order of kernels that keeps the error bounded.
+
+A batch first changes flows (`flows.py`), then rounds of pushes (`rounds.py`) bring the error within the tolerance. The
+host comes in only when rounds stop for another reason: all that waited is used up, and the line from which vertices wait
+has to be lowered; so many edges were read that scaling the total away may pay (`passes.py`); or rounding has to be
+forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
+"""
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.counters import Counters
+from grapin.graph.applied import Applied
+from grapin.graph.snapshot import Snapshot
+from grapin.kernels.cuda import lists, walk
+from grapin.kernels.cuda.backend import Backend, Shape, bind
+from grapin.kernels.cuda.index import ListIndex
+from grapin.kernels.cuda.lists import Reading
+from grapin.kernels.cuda.pagerank import flows, passes, residuals, rounds
+from grapin.kernels.cuda.pagerank.residuals import (
+    CHANGED,
+    CHOSEN_FROM,
+    COUNT,
+    DRIFT,
+    MASS,
+    READ,
+    REST,
+    SIGNED,
+    STATUS,
+    THRESHOLD,
+    TOTAL,
+    WAITING,
+    Ranks,
+    extended,
+    new_ranks,
+)
+from grapin.kernels.cuda.pagerank.rounds import LONG_RUN, PUSHING, WITHIN
+from grapin.programs.program import Accumulative
+from grapin.systems import System
+from grapin.work import Work
+
+BELOW_FLOOR = 1 / 2
+"""The part of the allowance that residuals below the floor take at most."""
+ROUNDED = 1 / 8
+"""The part of the allowance that rounding may take before residuals are computed anew."""
+DEPTH = 8
+"""How far below the last threshold vertices wait: those in between are at hand for the next batches."""
+MOST_WAITING = 1 / 8
+"""The part of all vertices that may wait between batches; each round looks at all of them."""
+PATIENCE = 1 / 2
+"""After so many edges, as a part of the graph's, all residuals are looked at; twice as many when that did not pay."""
+AHEAD, MOST_AHEAD = 4, 32
+"""How many rounds are launched before the host looks at them, at first and at most."""
+MOST_OPERATIONS = 1 << 30
+"""Q is summed up anew after so many pushes, so that its own rounding stays below `MARGIN`."""
+MARGIN = 2.0**-20
+
+
+@dataclass
+class _Run:
+    """One start or repair on its way."""
+
+    number: int
+    snapshot: Snapshot
+    reading: Reading
+    tracing: bool
+    reads: list[NDArray[np.int64]] = field(default_factory=list)
+    dense: bool = False
+    patience: float = PATIENCE
+    excess: float = inf
+    """R as a part of Q when it was last scaled."""
+
+
+class PageRankQuery:
+    """PageRank, kept up to date on a device.
+
+    In its `Work`, `changed` counts the vertices that passed a change on, each once.
+    """
+
+    def __init__(self, program: Accumulative, system: System, backend: Backend) -> None:
+        self.program = program
+        self.system = system
+        self._backend = backend
+        self._keeping = system.repair == "bounded"
+        # Without damping nothing flows and any residual is right, so the smallest number stands for it.
+        damping = max(program.damping, MARGIN)
+        self._allowed = program.tolerance * (1 - damping) / (2 * damping) * (1 - MARGIN)
+        """How large R may be as a part of Q."""
+        self._kernels = bind(
+            backend,
+            "pagerank",
+            functions=residuals.FUNCTIONS,
+            kernels=(*flows.KERNELS, *passes.KERNELS, *rounds.KERNELS),
+        )
+        self._walks = bind(
+            backend,
+            "pagerank",
+            functions=(*lists.FUNCTIONS, *residuals.FUNCTIONS, *rounds.VISIT, *walk.FUNCTIONS),
+            kernels=walk.KERNELS,
+            weight_at=backend.function(lists.unit_weight),
+        )
+        self._index = ListIndex(backend, system.transfer, weights=False)
+        self._state: Ranks = new_ranks(backend, 0)
+        self._sums: NDArray[np.float64] = backend.download(self._state.sums)
+        """As they were when the last run ended."""
+        self._bound = 0
+        self._runs = 0
+        self._operations = 0
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
+        """Compute the ranks from nothing."""
+        self._index.update(snapshot, None)
+        run = self._run(snapshot, tracing=tracing)
+        self._restart(run)
+        return self._work(run)
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
+        """Bring the ranks up to date with what a batch changed."""
+        self._index.update(snapshot, applied)
+        self._reserve(snapshot.bound)
+        run = self._run(snapshot, tracing=tracing)
+        if self.system.repair == "recompute":
+            self._restart(run)
+            return self._work(run)
+        self._change(run, applied)
+        if self._sums[DRIFT] > ROUNDED * self._allowed * self._sums[MASS]:
+            self._renew(run)
+        elif self._operations > MOST_OPERATIONS:
+            self._survey(run, self._sums[REST])
+        self._converge(run)
+        return self._work(run)
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the rank of each vertex below the bound; those that do not exist have 0."""
+        amounts = self._amounts(0, self._bound)
+        amounts /= max(amounts.sum(), 1.0)  # every vertex has at least 1: only where there is none, it is less
+        return amounts
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return -1 for each vertex: a rank comes from everywhere."""
+        return np.full(self._bound, -1, np.int32)
+
+    def reached(self, vertex: int) -> bool:
+        """Every vertex that exists has a rank."""
+        return bool(self._amounts(vertex, vertex + 1)[0] > 0)
+
+    def error_bound(self) -> float:
+        """Return what the ranks are off by in sum at most, at this moment."""
+        ratio = (self._sums[TOTAL] + self._sums[DRIFT]) / max(self._sums[MASS], 1.0)
+        return float(ratio / self._allowed * self.program.tolerance)
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes on the device by part."""
+        return {name: int(array.nbytes) for name, array in self._state._asdict().items()} | self._index.memory()
+
+    def _amounts(self, begin: int, end: int) -> NDArray[np.float64]:
+        backend, state = self._backend, self._state
+        cells = backend.download(backend.part(state.cells, 2 * begin, 2 * end))
+        amounts: NDArray[np.float64] = cells[::2] + backend.download(backend.part(state.pushed, begin, end))
+        return amounts
+
+    def _launch(self, kernel: Any, *arguments: Any) -> None:
+        self._backend.launch(kernel, *arguments)
+
+    def _launch_warp(self, kernel: Any, *arguments: Any) -> None:
+        """Run a kernel that is for a single warp."""
+        self._backend.launch(kernel, *arguments, shape=Shape(1, self._backend.warp))
+
+    def _run(self, snapshot: Snapshot, *, tracing: bool) -> _Run:
+        backend = self._backend
+        self._runs += 1
+        reading = Reading(
+            tallies=backend.full(lists.STRIPES * lists.TALLY_SIZE, 0, np.int64),
+            progress=backend.full(lists.PROGRESS_SIZE, 0, np.int64),
+            trace=backend.empty(snapshot.bound * lists.TRACE_FIELDS if tracing else 0, np.int64),
+            accesses=backend.empty(0, np.uint8),
+            long_lists=backend.empty(1 + snapshot.edges // walk.LONG, np.int32),
+        )
+        return _Run(self._runs, snapshot, reading, tracing)
+
+    def _reserve(self, bound: int) -> None:
+        """Make room for vertices below `bound`; at least doubling, so that growth costs little per vertex."""
+        capacity = len(self._state.pushed)
+        if bound > capacity:
+            self._state = extended(self._backend, self._state, max(bound, 2 * capacity))
+        self._bound = bound
+
+    def _restart(self, run: _Run) -> None:
+        run.dense = True
+        backend, alive = self._backend, run.snapshot.alive
+        if run.snapshot.bound > len(self._state.pushed):
+            self._state = new_ranks(backend, run.snapshot.bound)
+        self._bound = run.snapshot.bound
+        self._begin_run()
+        backend.fill(self._state.control, 0)
+        if self._bound:
+            self._launch(
+                self._kernels.reset, self._state, backend.upload(alive), self._index.out.degrees, self._keeping
+            )
+        floor = self._floor(run) if self._keeping else self._allowed
+        self._survey(run, floor * np.count_nonzero(alive) if self._keeping else self._allowed)
+        self._converge(run)
+
+    def _begin_run(self) -> None:
+        """Count anew what is counted by run."""
+        backend, state = self._backend, self._state
+        backend.fill(backend.part(state.control, CHANGED, CHANGED + 1), 0)
+        backend.fill(backend.part(state.sums, READ, READ + 1), 0.0)
+
+    def _floor(self, run: _Run) -> float:
+        """Return the worth, as a part of Q, below which all residuals together are well within the allowance."""
+        return BELOW_FLOOR * self._allowed / max(run.snapshot.edges, 1)
+
+    def _change(self, run: _Run, applied: Applied) -> None:
+        """Let the batch change the equations."""
+        kernels, state, degrees = self._kernels, self._state, self._index.out.degrees
+        damping, upload = self.program.damping, self._backend.upload
+        edges = [
+            (upload(edges.source), upload(edges.target), sign)
+            for edges, sign in ((applied.inserted, 1), (applied.deleted, -1))
+            if len(edges)
+        ]
+        gone = upload(applied.deleted_vertices)
+        most = len(applied.inserted) + len(applied.deleted) + len(applied.deleted_vertices)
+        touched = self._backend.empty(max(most, 1), np.int32)
+        self._begin_run()
+        self._launch(kernels.begin_batch, state, upload(applied.inserted_vertices))
+        for sources, _, sign in edges:
+            self._launch(kernels.withdraw, sources, sign, touched, state)
+        self._launch(kernels.withdraw, gone, 0, touched, state)
+        self._launch(kernels.open_lists, touched, degrees, state)
+        for sources, targets, sign in edges:
+            self._launch(kernels.change_flows, sources, targets, sign, damping, degrees, state)
+        self._launch(kernels.forget, gone, state)
+        self._launch(kernels.settle, touched, damping, self._keeping, degrees, state)
+        if not self._keeping:
+            self._walk(run)
+
+    def _walk(self, run: _Run) -> None:
+        """Let the chosen hand their shares on."""
+        state, out = self._state, self._index.out
+        self._launch(
+            self._walks.walk, state, run.reading, out, 0, state.chosen, state.control, CHOSEN_FROM
+        )
+        self._launch(self._walks.walk_long, state, run.reading, out, 0)
+        if run.tracing:
+            self._take_trace(run)
+
+    def _take_trace(self, run: _Run) -> None:
+        """Fetch what one walk read, in the order of vertices: which warp was first is nobody's business."""
+        backend, reading = self._backend, run.reading
+        used = int(backend.download(reading.progress)[lists.TRACED]) * lists.TRACE_FIELDS
+        rows = backend.download(backend.part(reading.trace, 0, used)).reshape(-1, lists.TRACE_FIELDS)
+        run.reads.append(rows[np.argsort(rows[:, 1])])
+        backend.fill(backend.part(reading.progress, lists.TRACED, lists.TRACED + 1), 0)
+
+    def _survey(self, run: _Run, rest: float) -> None:
+        """Look at all residuals, and let those wait that are worth at least `rest`."""
+        self._launch_warp(self._kernels.clear_sums, self._state, rest)
+        self._launch(self._kernels.survey, self._state, run.snapshot.bound)
+        self._operations = 0
+
+    def _renew(self, run: _Run) -> None:
+        """Compute all residuals from the lists."""
+        self._launch(
+            self._kernels.renew,
+            self._state,
+            run.snapshot.bound,
+            self._index.out.degrees,
+            self.program.damping,
+        )
+        self._walk(run)
+        self._survey(run, self._sums[REST])
+
+    def _converge(self, run: _Run) -> None:
+        """Push until R is within the allowance; in the published way, until no residual is above its threshold."""
+        floor = self._floor(run) if self._keeping else inf
+        allowed = self._allowed if self._keeping else 0.0
+        limit = run.patience * run.snapshot.edges if self._keeping else inf
+        renewed = False
+        self._resume(0.0)
+        while True:
+            control = self._push(run, allowed, floor, limit)
+            sums = self._sums = self._backend.download(self._state.sums)
+            if control[STATUS] == WITHIN or not self._keeping:
+                break
+            if control[STATUS] == LONG_RUN:
+                self._straighten(run, sums, floor)
+                limit = sums[READ] + run.patience * run.snapshot.edges
+            elif sums[REST] > floor * sums[MASS]:
+                self._survey(run, max(floor * sums[MASS], sums[REST] / DEPTH))
+                self._resume(sums[REST])
+            elif not renewed:
+                self._renew(run)
+                self._resume(0.0)
+                renewed = True
+            else:
+                break  # what is left is rounding
+        self._operations += int(sums[READ])
+        if control[WAITING] > MOST_WAITING * self._bound and self._keeping:
+            self._set_rest(max(sums[REST], sums[THRESHOLD] / DEPTH))
+
+    def _resume(self, threshold: float) -> None:
+        """Let rounds begin with this threshold; with that of the most worthwhile if it is 0."""
+        self._launch_warp(self._kernels.resume, self._state, threshold)
+        if threshold == 0.0:
+            self._launch(self._kernels.find_peak, self._state)
+
+    def _set_rest(self, rest: float) -> None:
+        self._sums[REST] = rest
+        self._backend.copy(self._state.sums, self._sums)
+
+    def _push(self, run: _Run, allowed: float, floor: float, limit: float) -> NDArray[np.int64]:
+        """Launch rounds until one finds a reason to stop."""
+        state, ahead = self._state, 1 if run.tracing else AHEAD
+        while True:
+            for _ in range(ahead):
+                self._launch_warp(self._kernels.begin_round, state, run.reading, allowed, floor, limit)
+                self._launch(
+                    self._kernels.choose, state, self._index.out.degrees, run.number, self.program.damping
+                )
+                self._walk(run)
+            control: NDArray[np.int64] = self._backend.download(state.control)
+            if control[STATUS] != PUSHING:
+                return control
+            if not run.tracing:
+                ahead = min(2 * ahead, MOST_AHEAD)
+
+    def _straighten(self, run: _Run, sums: NDArray[np.float64], floor: float) -> None:
+        """Scale the total of all residuals away if it is most of R, and let rounds go on."""
+        excess = (sums[TOTAL] + sums[DRIFT]) / sums[MASS]
+        if excess > run.excess * (1 - (1 - self.program.damping) / 2):  # scaling may double R: it did not make up
+            run.patience *= 2
+        self._survey(run, sums[REST])
+        now = self._backend.download(self._state.sums)
+        if 2 * abs(now[SIGNED]) <= sums[TOTAL] or not now[SIGNED] < now[COUNT]:
+            self._resume(sums[THRESHOLD])
+            return
+        run.dense = True
+        run.excess = excess
+        factor = now[COUNT] / (now[COUNT] - now[SIGNED])
+        self._launch(self._kernels.rescale, self._state, run.snapshot.bound, factor)
+        self._survey(run, floor * now[MASS])
+        self._resume(0.0)
+
+    def _work(self, run: _Run) -> Work:
+        backend, reading = self._backend, run.reading
+        counts = backend.download(reading.tallies).reshape(lists.STRIPES, lists.TALLY_SIZE).sum(axis=0).tolist()
+        requests = counts[lists.REQUESTS : lists.REQUESTS + 4]
+        none = np.empty((0, lists.TRACE_FIELDS), np.int64)
+        return Work(
+            iterations=int(backend.download(reading.progress)[lists.ITERATION]),
+            changed=int(backend.download(self._state.control)[CHANGED]),
+            dense=run.dense,
+            counters=Counters.of(counts[lists.EDGES], counts[lists.LISTS], requests, counts[lists.PAGES]),
+            reads=np.concatenate([none, *run.reads]) if run.tracing else None,
+        )
