@@ -65,9 +65,14 @@ class Path:
         return self.machine.link.tags
 
     @property
+    def warps(self) -> int:
+        """How many warps can read at a time: each waits for what it asked for."""
+        return self.machine.gpu.warps
+
+    @property
     def window(self) -> int:
-        """How many requests the GPU's warps can have under way: a warp waits for its request, a request for its tag."""
-        return min(self.machine.gpu.warps, self.tags)
+        """How many requests can be under way when each is a warp's only one."""
+        return min(self.warps, self.tags)
 
     @cached_property
     def read_burst(self) -> int:

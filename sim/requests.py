@@ -1,44 +1,55 @@
-"""How the lists of a trace become requests: a stream of codes in bounded memory, the same for every level of the model.
+"""How the lists of a trace become requests: what a warp asks for, step by step.
 
-A warp asks for the 32-byte sectors it needs of one 128-byte line in one request. What a request costs depends on how
-many sectors those are and with which it begins, so a code says both: `4 * first + sectors - 1`. `BARRIER` follows the
-last request of an iteration: the next iteration's requests wait for all before it.
+A warp reads a list 128 bytes a step and waits for what it asked for before it goes on. In a step it asks for the
+32-byte sectors it needs of one 128-byte line in one request; where the weights are read too they are a second array,
+which it asks for in the same step. What a request costs depends on how many sectors it is for and with which it begins,
+so its code says both: `4 * first + sectors - 1`.
 
-Where the weights are read too they are a second array: each line is asked for once of either.
+A list is one warp's, so its steps follow each other by a round trip. A long one would take forever that way: beyond
+`alone` elements any warp that is free takes the next step of it.
+
+This is how the event model makes requests; the fast replay makes the same ones in compiled code.
 """
 
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.compiled import compiled
 from grapin.errors import InvalidArgument
 from grapin.trace import Trace
+from grapin.validation import check_integer
 
 KINDS = 16
 """Codes of requests are below it; those of four sectors that begin in the middle do not occur."""
 BARRIER = KINDS
+"""In a stream of codes, follows the last request of an iteration."""
 CAPACITY = 1 << 16
-"""So many codes are made at a time, whatever the trace's length."""
-
-LINE = 128
+"""So many rows or codes are looked at at a time, whatever the trace's length."""
 SECTOR = 32
+ALONE = 2048
+"""Elements up to which our CUDA kernels leave a list to one warp (`grapin.kernels.cuda.walk.LONG`)."""
+ANY_LENGTH = 2**31
+"""As `alone`: a warp a list, however long it is, as in EMOGI."""
 
 
-class Block(NamedTuple):
-    """A stretch of the stream."""
+class Piece(NamedTuple):
+    """A part of a list that one warp reads: elements from `start` to `end`, of so many arrays."""
 
-    codes: NDArray[np.uint8]
-    """Valid until the next block is asked for."""
-    last_rows: NDArray[np.int64]
-    """For each barrier among the codes, the last row of the trace that belongs to its iteration."""
+    start: int
+    end: int
+    arrays: int
 
 
-def first_sector(code: int) -> int:
-    """Return with which sector of its line a request begins."""
-    return code >> 2
+class Reading(NamedTuple):
+    """One iteration."""
+
+    last_row: int
+    """The last row of the trace that belongs to it."""
+    pieces: Iterator[Piece]
+    """What its warps read, in the order in which they take it up; to be used up before the next iteration's."""
 
 
 def request_bytes(code: int) -> int:
@@ -46,93 +57,76 @@ def request_bytes(code: int) -> int:
     return SECTOR * ((code & 3) + 1)
 
 
-def requests(
-    trace: Trace, *, aligned: bool = True, held: NDArray[np.bool_] | None = None, capacity: int = CAPACITY
-) -> Iterator[Block]:
-    """Yield the requests of all lists read, iteration by iteration.
+def first_sector(code: int) -> int:
+    """Return with which sector of its line a request begins."""
+    return code >> 2
 
-    `held` marks rows whose list the device has a copy of: they ask for nothing. `aligned=False` is a warp that starts
-    at a list's first element rather than at the line it lies in (see `grapin.counters.count_reads`).
+
+def steps(piece: Piece, *, aligned: bool) -> Iterator[list[int]]:
+    """Yield the codes of each step of a warp.
+
+    A step ends with a line; if warps are not `aligned`, it is 32 elements from the start on, mostly in two lines.
     """
-    reads, rows = trace.reads, len(trace)
+    position = piece.start
+    while position < piece.end:
+        step_end = _step_end(position, piece.end, aligned=aligned)
+        line_end = min(step_end, (position | 31) + 1)
+        codes = [_code(position, line_end)]
+        if line_end < step_end:
+            codes.append(_code(line_end, step_end))
+        yield codes * piece.arrays
+        position = step_end
+
+
+def readings(trace: Trace, held: NDArray[np.bool_], *, aligned: bool, alone: int) -> Iterator[Reading]:
+    """Yield the iterations of a trace in turn; rows that are `held` are left out of what is read."""
+    check_integer("alone", alone, least=0)
+    phase, iteration = trace.reads["phase"], trace.reads["iteration"]
+    begin = 0
+    while begin < len(trace):
+        end = begin + 1
+        while end < len(trace) and iteration[end] == iteration[begin] and phase[end] == phase[begin]:
+            end += 1
+        yield Reading(end - 1, _pieces(trace.reads, held, begin, end, aligned, alone))
+        begin = end
+
+
+def check_held(trace: Trace, held: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Return which rows the device has a copy of, one entry a row, or none at all where None stands for no row."""
     if held is None:
-        held = np.zeros(0, np.bool_)
-    elif len(held) != rows:
-        raise InvalidArgument(f"held has {len(held)} rows and must have one for each of the {rows} reads")
-    codes = np.empty(capacity, np.uint8)
-    ends = np.empty(capacity, np.int64)
-    row = element = 0
-    while row < rows:
-        row, element, used, barriers = _expand(
-            reads["phase"],
-            reads["iteration"],
-            reads["start"],
-            reads["length"],
-            reads["arrays"],
-            held,
-            aligned,
-            row,
-            element,
-            codes,
-            ends,
+        return np.zeros(0, np.bool_)
+    if len(held) != len(trace):
+        raise InvalidArgument(
+            f"held has {len(held)} rows and must have one for each of the {len(trace)} reads"
         )
-        yield Block(codes[:used], ends[:barriers])
+    return held
 
 
-@compiled
-def _expand(
-    phases: Any,
-    iterations: Any,
-    starts: Any,
-    lengths: Any,
-    arrays: Any,
-    held: Any,
-    aligned: Any,
-    row: Any,
-    element: Any,
-    codes: Any,
-    ends: Any,
-) -> tuple[int, int, int, int]:
-    """Write codes from `element` of list `row` on until the block is full or the trace ends.
-
-    Returns where to go on, how many codes there are, and how many of them are barriers.
-    """
-    used = 0
-    barriers = 0
-    rows = starts.size
-    room = codes.size - 4  # a step of a warp is at most two requests of two arrays
-    while row < rows and used <= room:
-        start = np.int64(starts[row])
-        end = start + lengths[row]
-        position = start + element
-        if held.size and held[row]:
-            position = end
-        while position < end and used <= room:
-            # A warp's step ends with the line, or, where it does not align itself, 32 elements on.
-            step = min(end, (position | 31) + 1 if aligned else position + 32)
-            for _ in range(arrays[row]):
-                line_end = min(step, (position | 31) + 1)
-                codes[used] = _code(position, line_end)
-                used += 1
-                if line_end < step:
-                    codes[used] = _code(line_end, step)
-                    used += 1
-            position = step
-        element = position - start
-        if position < end or used >= codes.size:
-            break
-        if row + 1 == rows or phases[row + 1] != phases[row] or iterations[row + 1] != iterations[row]:
-            codes[used] = BARRIER
-            ends[barriers] = row
-            used += 1
-            barriers += 1
-        row += 1
-        element = 0
-    return row, element, used, barriers
+def _pieces(
+    reads: dict[str, NDArray[Any]], held: NDArray[np.bool_], begin: int, end: int, aligned: bool, alone: int
+) -> Iterator[Piece]:
+    for first in range(begin, end, CAPACITY):
+        rows = slice(first, min(end, first + CAPACITY))
+        columns = (reads[name][rows].tolist() for name in ("start", "length", "arrays"))
+        skipped = held[rows].tolist() if held.size else repeat(False)
+        for start, length, arrays, here in zip(*columns, skipped, strict=False):
+            if here or not length:
+                continue
+            if length <= alone:
+                yield Piece(start, start + length, arrays)
+                continue
+            position = start
+            while position < start + length:
+                step_end = _step_end(position, start + length, aligned=aligned)
+                yield Piece(position, step_end, arrays)
+                position = step_end
 
 
-@compiled
-def _code(first: Any, end: Any) -> Any:
+def _step_end(position: int, end: int, *, aligned: bool) -> int:
+    return min(end, (position | 31) + 1 if aligned else position + 32)
+
+
+def _code(first: int, end: int) -> int:
     """Return the code of a request for elements of one line; a sector holds eight of them."""
     sector = (first >> 3) & 3
     return 4 * sector + (((end - 1) >> 3) & 3) - sector

@@ -4,12 +4,18 @@ It asks for a page at a time, in requests as large as the link allows, and keeps
 tags for. A page passes a station as one thing rather than request by request: its requests follow each other anyway.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from itertools import chain, repeat
+from typing import Any
 
-from grapin.sim.events.issue import issue
-from grapin.sim.events.port import Port, Steps
+from simpy import Event
+
+from grapin.sim.events.issue import Move, issue
+from grapin.sim.events.port import Port
 from grapin.sim.path import Cost
+
+Steps = Generator[Event, Any, None]
+"""What a process of SimPy's goes through; `yield from` it, or hand it to `env.process`."""
 
 
 class CopyEngine:
@@ -30,10 +36,10 @@ class CopyEngine:
         steps = _steps(size, port.path.write_burst, port.path.write_cost)
         yield from self._copy(f"{size} B to host", steps, port.write)
 
-    def _copy(self, name: str, steps: Iterable[Cost], move: Callable[[Cost], Steps]) -> Steps:
+    def _copy(self, name: str, steps: Iterable[Cost], move: Move) -> Steps:
         port = self._port
         begin = int(port.env.now)
-        yield issue(port.env, move, steps, port.path.bursts)
+        yield issue(port.env, move, ([[step]] for step in steps), port.path.bursts)
         if port.timeline is not None:
             port.timeline.slice("copies", name, begin, int(port.env.now))
 

@@ -5,21 +5,25 @@ leaving until the room it takes on the other side is known to be free again.
 """
 
 from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
-from simpy import Environment, Event
+from simpy import Environment
 
 from grapin.sim.timeline import Timeline
 
+T = TypeVar("T")
 
-class Pool:
-    """Tokens that are all alike."""
+
+class Pool(Generic[T]):
+    """Tokens that are all alike, for things of one type."""
 
     def __init__(self, env: Environment, name: str, size: int, timeline: Timeline | None = None) -> None:
         self.size = size
         self._env = env
         self._name = name
         self._free = size
-        self._waiting: deque[tuple[int, Event]] = deque()
+        self._waiting: deque[tuple[int, Callable[[T], None], T]] = deque()
         self._timeline = timeline
         self._since = 0
 
@@ -28,25 +32,21 @@ class Pool:
         """How many tokens are out."""
         return self.size - self._free
 
-    def take(self, count: int = 1) -> Event | None:
-        """Take tokens; None says that they are taken, an event that they will be when it happens.
-
-        Returning None rather than an event that has happened saves the model a third of its time.
-        """
-        if not self._waiting and count <= self._free:
+    def take(self, count: int, then: Callable[[T], None], what: T) -> None:
+        """Take tokens for something, now or when it is its turn, and go on by `then(what)`."""
+        if self._waiting or count > self._free:
+            self._waiting.append((count, then, what))
+        else:
             self._change(-count)
-            return None
-        turn = Event(self._env)
-        self._waiting.append((count, turn))
-        return turn
+            then(what)
 
-    def give(self, count: int = 1) -> None:
+    def give(self, count: int) -> None:
         """Give tokens back, and hand them to whoever waits."""
         self._change(count)
         while self._waiting and self._waiting[0][0] <= self._free:
-            wanted, turn = self._waiting.popleft()
+            wanted, then, what = self._waiting.popleft()
             self._change(-wanted)
-            turn.succeed()
+            then(what)
 
     def _change(self, by: int) -> None:
         if self._timeline is not None:

@@ -1,9 +1,13 @@
-"""`Port`: the GPU's end of the link, and the way of reads and writes through tags, credits, wires and host memory."""
+"""`Port`: the GPU's end of the link, and the way of reads and writes through tags, credits, wires and host memory.
 
-from collections.abc import Generator
-from typing import Any
+What happens next is handed along as a function (`then`) rather than waited for in a process of SimPy's: two events a
+read are enough then, and twice as many reads a second.
+"""
 
-from simpy import Environment, Event
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from simpy import Environment
 
 from grapin.sim.events.memory import HostMemory
 from grapin.sim.events.pool import Pool
@@ -11,8 +15,17 @@ from grapin.sim.events.wire import Wire
 from grapin.sim.path import Cost, Path
 from grapin.sim.timeline import Timeline
 
-Steps = Generator[Event, Any, None]
-"""What a SimPy process goes through; `yield from` it, or hand it to `env.process`."""
+Then = Callable[[], object]
+"""What to go on with; `event.succeed` of an event of SimPy's, to wait for it in a process."""
+
+
+class _Move(NamedTuple):
+    """A read or a write on its way."""
+
+    cost: Cost
+    then: Then | None
+    begin: int = 0
+    """When it was sent, if there is a timeline to show it in."""
 
 
 class Port:
@@ -22,7 +35,7 @@ class Port:
         self.path = path
         self.env = env
         self.timeline = timeline
-        self.tags = Pool(env, "tags in use", path.tags, timeline)
+        self.tags: Pool[_Move] = Pool(env, "tags in use", path.tags, timeline)
         self.upstream = Wire(env, "upstream", timeline)
         self.downstream = Wire(env, "downstream", timeline)
         self.memory = HostMemory(path.memory_latency, timeline)
@@ -35,47 +48,73 @@ class Port:
         self._request_credits = _credits(env, "request credits in use", path.request_credits, timeline)
         self._write_credits = _credits(env, "write credits in use", path.write_credits, timeline)
 
-    def read(self, cost: Cost) -> Steps:
-        """Ask for something and wait until all of it is there."""
-        env, path = self.env, self.path
-        if (turn := self.tags.take(cost.packets)) is not None:
-            yield turn
-        if self._request_credits and (turn := self._request_credits.take(cost.packets)) is not None:
-            yield turn
+    def read(self, cost: Cost, then: Then | None = None) -> None:
+        """Ask for something, as soon as there are tags and credits; `then` comes when all of it is there."""
+        self.tags.take(cost.packets, self._tagged, _Move(cost, then))
+
+    def write(self, cost: Cost, then: Then | None = None) -> None:
+        """Send something to host memory; `then` comes when memory has taken it, for no answer does."""
+        move = _Move(cost, then)
+        if self._write_credits is None:
+            self._send(move)
+        else:
+            self._write_credits.take(cost.packets, self._send, move)
+
+    def _tagged(self, move: _Move) -> None:
+        if self._request_credits is None:
+            self._request(move)
+        else:
+            self._request_credits.take(move.cost.packets, self._request, move)
+
+    def _request(self, move: _Move) -> None:
+        cost = move.cost
         self.requested += cost.payload
-        begin = int(env.now)
         sent = self.upstream.send(cost.up, cost.up_bytes)
         # Requests reach memory in the order they were sent, so memory's queue is known at once: one event less.
-        taken, ready = self.memory.access(sent + path.flight, cost.memory, cost.host_bytes)
-        if self._request_credits:
-            self._give_at(self._request_credits, cost.packets, taken + path.flight)
-        yield env.timeout(ready - begin)
-        through = self.downstream.send(cost.down, cost.down_bytes)
-        yield env.timeout(through + path.flight - int(env.now))
-        self.delivered += cost.payload
-        self.tags.give(cost.packets)
-        if self.timeline is not None:
-            self.timeline.slice("reads", f"{cost.payload} B", begin, int(env.now))
+        taken, ready = self.memory.access(sent + self.path.flight, cost.memory, cost.host_bytes)
+        self._return(self._request_credits, cost, taken)
+        self._at(ready, self._answer, self._marked(move))
 
-    def write(self, cost: Cost) -> Steps:
-        """Send something to host memory and wait until memory has taken it; no answer comes."""
-        env, path = self.env, self.path
-        if self._write_credits and (turn := self._write_credits.take(cost.packets)) is not None:
-            yield turn
-        begin = int(env.now)
+    def _answer(self, event: Any) -> None:
+        cost = event.value.cost
+        through = self.downstream.send(cost.down, cost.down_bytes)
+        self._at(through + self.path.flight, self._deliver, event.value)
+
+    def _deliver(self, event: Any) -> None:
+        cost, then, begin = event.value
+        self.delivered += cost.payload
+        if self.timeline is not None:
+            self.timeline.slice("reads", f"{cost.payload} B", begin, int(self.env.now))
+        self.tags.give(cost.packets)
+        if then is not None:
+            then()
+
+    def _send(self, move: _Move) -> None:
+        cost = move.cost
         sent = self.upstream.send(cost.up, cost.up_bytes)
-        taken, _ = self.memory.access(sent + path.flight, cost.memory, cost.host_bytes)
-        if self._write_credits:
-            self._give_at(self._write_credits, cost.packets, taken + path.flight)
-        yield env.timeout(taken + cost.memory - begin)
+        taken, _ = self.memory.access(sent + self.path.flight, cost.memory, cost.host_bytes)
+        self._return(self._write_credits, cost, taken)
+        self._at(taken + cost.memory, self._written, self._marked(move))
+
+    def _written(self, event: Any) -> None:
+        cost, then, begin = event.value
         self.written += cost.payload
         if self.timeline is not None:
-            self.timeline.slice("writes", f"{cost.payload} B", begin, int(env.now))
+            self.timeline.slice("writes", f"{cost.payload} B", begin, int(self.env.now))
+        if then is not None:
+            then()
 
-    def _give_at(self, pool: Pool, count: int, when: int) -> None:
-        returned = self.env.timeout(when - int(self.env.now))
-        returned.callbacks.append(lambda _: pool.give(count))
+    def _return(self, credits_: Pool[_Move] | None, cost: Cost, taken: int) -> None:
+        """Give credits back when the other side has room again and has said so."""
+        if credits_ is not None:
+            self._at(taken + self.path.flight, lambda _: credits_.give(cost.packets), None)
+
+    def _marked(self, move: _Move) -> _Move:
+        return move if self.timeline is None else move._replace(begin=int(self.env.now))
+
+    def _at(self, when: int, what: Callable[[Any], None], move: _Move | None) -> None:
+        self.env.timeout(when - int(self.env.now), move).callbacks.append(what)
 
 
-def _credits(env: Environment, name: str, size: int | None, timeline: Timeline | None) -> Pool | None:
+def _credits(env: Environment, name: str, size: int | None, timeline: Timeline | None) -> Pool[_Move] | None:
     return None if size is None else Pool(env, name, size, timeline)

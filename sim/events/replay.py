@@ -1,17 +1,18 @@
 """A trace's iterations in the event model, one after the other: launch, requests, barrier."""
 
 from collections.abc import Iterator
-from itertools import chain
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment
 
+from grapin.sim.events.copy_engine import Steps
 from grapin.sim.events.issue import issue
-from grapin.sim.events.port import Port, Steps
+from grapin.sim.events.port import Port
 from grapin.sim.path import Cost, Path
 from grapin.sim.replayed import Replayed
-from grapin.sim.requests import BARRIER, KINDS, Block, requests
+from grapin.sim.requests import ALONE, KINDS, Piece, Reading, check_held, readings, steps
 from grapin.sim.timeline import Timeline
 from grapin.trace import Trace
 
@@ -21,66 +22,55 @@ def replay_events(
     path: Path,
     *,
     aligned: bool = True,
+    alone: int = ALONE,
     held: NDArray[np.bool_] | None = None,
     timeline: Timeline | None = None,
 ) -> Replayed:
     """Follow every request of a trace; `timeline` collects what there is to see on the way.
 
-    `grapin.sim.zero_copy.replay_zero_copy` gives the same answer without following each.
+    `grapin.sim.zero_copy.replay_zero_copy` says what the other arguments mean, and gives the same answer.
     """
-    return _Run(
-        trace, Port(Environment(), path, timeline), requests(trace, aligned=aligned, held=held)
-    ).result()
+    run = _Run(Port(Environment(), path, timeline), aligned=aligned)
+    iterations = readings(trace, check_held(trace, held), aligned=aligned, alone=alone)
+    run.port.env.process(run.iterate(iterations))
+    run.port.env.run()
+    return Replayed(
+        path,
+        trace.reads["phase"][run.last_rows],
+        trace.reads["iteration"][run.last_rows],
+        np.array(run.ticks, np.int64),
+        np.array(run.kinds, np.int64).reshape(-1, KINDS),
+    )
 
 
 class _Run:
-    """One pass over the stream of requests, which is as long as the trace and never held whole."""
+    """What has been replayed so far."""
 
-    def __init__(self, trace: Trace, port: Port, blocks: Iterator[Block]) -> None:
-        self._trace = trace
-        self._port = port
-        self._last_rows: list[int] = []
-        self._ticks: list[int] = []
-        self._kinds: list[list[int]] = []
-        self._codes = self._follow(blocks)
+    def __init__(self, port: Port, *, aligned: bool) -> None:
+        self.port = port
+        self._aligned = aligned
+        self.last_rows: list[int] = []
+        self.ticks: list[int] = []
+        self.kinds: list[list[int]] = []
 
-    def result(self) -> Replayed:
-        port, reads = self._port, self._trace.reads
-        port.env.process(self._iterate())
-        port.env.run()
-        return Replayed(
-            port.path,
-            reads["phase"][self._last_rows],
-            reads["iteration"][self._last_rows],
-            np.array(self._ticks, np.int64),
-            np.array(self._kinds, np.int64).reshape(-1, KINDS),
-        )
-
-    def _follow(self, blocks: Iterator[Block]) -> Iterator[int]:
-        for block in blocks:
-            self._last_rows += block.last_rows.tolist()
-            yield from block.codes.tolist()
-
-    def _iterate(self) -> Steps:
-        port = self._port
-        for code in self._codes:
-            begin = int(port.env.now)
+    def iterate(self, iterations: Iterator[Reading]) -> Steps:
+        env, path, timeline = self.port.env, self.port.path, self.port.timeline
+        for number, reading in enumerate(iterations):
+            begin = int(env.now)
             kinds = [0] * KINDS
-            yield port.env.timeout(port.path.launch)
-            ready = int(port.env.now)
-            yield issue(port.env, port.read, self._costs(code, kinds), port.path.window)
-            self._ticks.append(int(port.env.now) - begin)
-            self._kinds.append(kinds)
-            if port.timeline is not None:
-                port.timeline.slice("iterations", "launch", begin, ready)
-                port.timeline.slice(
-                    "iterations", f"iteration {len(self._ticks) - 1}", ready, int(port.env.now)
-                )
+            yield env.timeout(path.launch)
+            ready = int(env.now)
+            yield issue(env, self.port.read, map(partial(self._costs, kinds), reading.pieces), path.warps)
+            self.last_rows.append(reading.last_row)
+            self.ticks.append(int(env.now) - begin)
+            self.kinds.append(kinds)
+            if timeline is not None:
+                timeline.slice("iterations", "launch", begin, ready)
+                timeline.slice("iterations", f"iteration {number}", ready, int(env.now))
 
-    def _costs(self, first: int, kinds: list[int]) -> Iterator[Cost]:
-        """Yield what is left of an iteration, counting it."""
-        for code in chain([first], self._codes):
-            if code == BARRIER:
-                return
-            kinds[code] += 1
-            yield self._port.path.request_costs[code]
+    def _costs(self, kinds: list[int], piece: Piece) -> Iterator[list[Cost]]:
+        """Yield what each step of a warp costs, counting its requests."""
+        for codes in steps(piece, aligned=self._aligned):
+            for code in codes:
+                kinds[code] += 1
+            yield [self.port.path.request_costs[code] for code in codes]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,10 @@ from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, Machine
 from grapin.sim.closed_form import copy_to_device, copy_to_host
 from grapin.sim.copying import copy_ticks
-from grapin.sim.events.copy_engine import CopyEngine
+from grapin.sim.events.copy_engine import CopyEngine, Steps
 from grapin.sim.events.issue import issue
 from grapin.sim.events.pool import Pool
-from grapin.sim.events.port import Port, Steps
+from grapin.sim.events.port import Port
 from grapin.sim.events.replay import replay_events
 from grapin.sim.path import Cost, Path, to_ticks
 from grapin.sim.timeline import Timeline
@@ -34,7 +35,7 @@ def run(port: Port, steps: Steps) -> int:
 
 
 def all_read(port: Port, reads: list[Cost], workers: int) -> Steps:
-    yield issue(port.env, port.read, reads, workers)
+    yield issue(port.env, port.read, [[[read]] for read in reads], workers)
 
 
 @given(paths, costs)
@@ -132,21 +133,21 @@ def test_equal_runs_give_equal_results_and_equal_timelines(trace: Trace, path: P
 
 def test_a_pool_serves_in_the_order_of_asking_and_lets_no_small_wish_overtake_a_large_one() -> None:
     env = Environment()
-    pool = Pool(env, "tags", 4)
+    pool: Pool[str] = Pool(env, "tags", 4)
     log: list[tuple[str, int, int]] = []
+
+    def have(name: str, count: int, hold: int) -> None:
+        log.append((name, int(env.now), pool.used))
+        env.timeout(hold).callbacks.append(lambda _: pool.give(count))
 
     def wish(name: str, count: int, since: int, hold: int) -> Steps:
         yield env.timeout(since)
-        if (turn := pool.take(count)) is not None:
-            yield turn
-        log.append((name, int(env.now), pool.used))
-        yield env.timeout(hold)
-        pool.give(count)
+        pool.take(count, lambda name: have(name, count, hold), name)
 
     for name, count, since, hold in [("a", 3, 0, 10), ("b", 2, 1, 5), ("c", 1, 2, 5), ("d", 4, 3, 1)]:
         env.process(wish(name, count, since, hold))
     env.run()
-    assert log == [("a", 0, 3), ("b", 10, 3), ("c", 10, 3), ("d", 15, 4)]
+    assert log == [("a", 0, 3), ("b", 10, 2), ("c", 10, 3), ("d", 15, 4)]
 
 
 def test_reads_come_back_when_one_works_out_by_hand_that_they_do() -> None:
@@ -155,12 +156,11 @@ def test_reads_come_back_when_one_works_out_by_hand_that_they_do() -> None:
     port = Port(Environment(), path)
     log: list[tuple[str, float]] = []
 
-    def reading(name: str, code: int) -> Steps:
-        yield from port.read(path.request_costs[code])
+    def come(name: str) -> None:
         log.append((name, port.env.now / NANOSECOND))
 
     for name, code in [("sector", 0), ("line", 3), ("another", 0)]:
-        port.env.process(reading(name, code))
+        port.read(path.request_costs[code], partial(come, name))
     port.env.run()
     assert log == [("sector", 1000.0), ("line", 1144.0), ("another", 2000.0)]
 

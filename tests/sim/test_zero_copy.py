@@ -8,17 +8,30 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_traces import NANOSECOND, easy_machine, lists_of, machines, paths, trace_of, traces
+from sample_traces import (
+    NANOSECOND,
+    List,
+    easy_machine,
+    few_lists,
+    lists_of,
+    machines,
+    paths,
+    trace_of,
+    traces,
+)
 
+from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, Machine
 from grapin.sim.closed_form import read_requests
 from grapin.sim.events.replay import replay_events
 from grapin.sim.path import Path, to_ticks
 from grapin.sim.replayed import Replayed
+from grapin.sim.requests import ALONE, ANY_LENGTH
 from grapin.sim.zero_copy import replay_zero_copy
 from grapin.trace import Trace
 
 SECTOR_LIST, LINE_LIST = (0, 8, 1), (0, 32, 1)
+lengths_alone = st.sampled_from([0, 40, ALONE, ANY_LENGTH])
 
 
 def assert_same(one: Replayed, other: Replayed) -> None:
@@ -26,16 +39,20 @@ def assert_same(one: Replayed, other: Replayed) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
-@given(traces, paths, st.booleans())
+@given(traces, paths, st.booleans(), lengths_alone, st.data())
 def test_it_gives_the_times_and_volumes_of_the_event_model_exactly(
-    trace: Trace, path: Path, aligned: bool
+    trace: Trace, path: Path, aligned: bool, alone: int, data: st.DataObject
 ) -> None:
-    assert_same(replay_zero_copy(trace, path, aligned=aligned), replay_events(trace, path, aligned=aligned))
+    part = data.draw(st.sampled_from([None, 2, 3]))
+    held = None if part is None else np.arange(len(trace)) % part == 0
+    fast = replay_zero_copy(trace, path, aligned=aligned, alone=alone, held=held)
+    assert_same(fast, replay_events(trace, path, aligned=aligned, alone=alone, held=held))
 
 
-@given(traces, paths, st.booleans())
-def test_volumes_are_those_that_the_trace_counts(trace: Trace, path: Path, aligned: bool) -> None:
-    replayed, counted = replay_zero_copy(trace, path, aligned=aligned), trace.counters(aligned=aligned)
+@given(traces, paths, st.booleans(), lengths_alone)
+def test_volumes_are_those_that_the_trace_counts(trace: Trace, path: Path, aligned: bool, alone: int) -> None:
+    replayed = replay_zero_copy(trace, path, aligned=aligned, alone=alone)
+    counted = trace.counters(aligned=aligned)
     assert replayed.requests == counted.requests
     assert replayed.total("payload") == counted.bytes
 
@@ -67,6 +84,40 @@ def test_three_sectors_over_two_tags_take_the_times_one_works_out_by_hand() -> N
     assert takes == [1000 * NANOSECOND, 1048 * NANOSECOND, 2000 * NANOSECOND]
 
 
+def test_a_warp_waits_for_each_line_of_its_list_and_a_shared_list_waits_for_none() -> None:
+    """64 lines: alone, a round trip each, and what a line's answer takes beyond a sector's; shared, one round trip."""
+    path = Path(easy_machine(requests_in_flight=64))
+    alone, shared = (
+        int(replay_zero_copy(trace_of([[(0, 2048, 1)]]), path, alone=alone).ticks[0]) - path.launch
+        for alone in (2048, 2047)
+    )
+    line = 1000 + 96 + 1  # 96 bytes more to send, another access of memory
+    assert alone == 64 * line * NANOSECOND
+    assert shared == (line + 63 * 144) * NANOSECOND
+
+
+def test_ids_and_weights_of_one_line_are_asked_for_at_a_time() -> None:
+    path = Path(easy_machine(requests_in_flight=64))
+    one, two = (int(replay_zero_copy(trace_of([[(0, 64, arrays)]]), path).ticks[0]) for arrays in (1, 2))
+    assert two - one == 2 * 144 * NANOSECOND
+
+
+@given(few_lists, st.data())
+def test_lists_that_the_device_holds_ask_for_nothing(lists: list[List], data: st.DataObject) -> None:
+    held = data.draw(st.lists(st.booleans(), min_size=len(lists), max_size=len(lists)))
+    others = [one if not here else (one[0], 0, one[2]) for one, here in zip(lists, held, strict=True)]
+    path = Path(MACHINES["v100"])
+    assert_same(
+        replay_zero_copy(trace_of([lists]), path, held=np.array(held, np.bool_)),
+        replay_zero_copy(trace_of([others]), path),
+    )
+
+
+def test_a_mask_of_another_length_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="held has 2 rows and must have one for each of the 3 reads"):
+        replay_zero_copy(trace_of([[SECTOR_LIST] * 3]), Path(MACHINES["v100"]), held=np.zeros(2, np.bool_))
+
+
 def test_an_iteration_that_asks_for_nothing_takes_a_launch() -> None:
     path = Path(MACHINES["v100"])
     assert replay_zero_copy(trace_of([[(5, 0, 1)], [(9, 0, 2)]]), path).ticks.tolist() == [path.launch] * 2
@@ -85,16 +136,24 @@ def test_more_bandwidth_never_makes_it_slower(trace: Trace, machine: Machine, da
 
 
 @given(traces, machines, st.integers(1, 64), st.integers(1, 64))
-def test_more_tags_warps_or_credits_never_make_it_slower(
+def test_more_tags_or_credits_never_make_it_slower(
     trace: Trace, machine: Machine, few: int, more: int
 ) -> None:
     path = Path(machine, request_credits=few)
     assert_no_slower(trace, replace(path, request_credits=few + more), path)
     assert_no_slower(trace, replace(path, request_credits=None), path)
-    warps = machine.gpu.multiprocessors
-    assert_no_slower(trace, Path(machine.with_settings({"gpu.multiprocessors": warps + more})), Path(machine))
     tags = {"link.tag_bits": 10} if hasattr(machine.link, "tag_bits") else {"link.requests_in_flight": 10**4}
     assert_no_slower(trace, Path(machine.with_settings(tags)), Path(machine))
+
+
+@given(st.lists(st.integers(1, 32), min_size=1, max_size=200), machines, st.integers(1, 64))
+def test_more_warps_never_make_lists_of_one_line_slower(
+    lengths: list[int], machine: Machine, more: int
+) -> None:
+    """Longer lists change places on the link when there are more warps, and the last to come may be a longer one."""
+    trace = trace_of([[(0, length, 1) for length in lengths]])
+    warps = machine.gpu.multiprocessors
+    assert_no_slower(trace, Path(machine.with_settings({"gpu.multiprocessors": warps + more})), Path(machine))
 
 
 def assert_no_slower(trace: Trace, better: Path, worse: Path) -> None:
