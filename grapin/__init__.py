@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from grapin.files import load_edges
     from grapin.generators import generate
     from grapin.graph import Applied, Graph, Snapshot
+    from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
     from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
     from grapin.systems import System
@@ -64,6 +65,7 @@ _HOMES = {
     "Trace": "grapin.trace",
     "ValueOverflow": "grapin.errors",
     "WrongAnswer": "grapin.errors",
+    "edge_memory": "grapin.kernels.cuda.memory",
     "generate": "grapin.generators",
     "load": "grapin.loading",
     "load_edges": "grapin.files",
@@ -100,6 +102,7 @@ __all__ = [
     "Trace",
     "ValueOverflow",
     "WrongAnswer",
+    "edge_memory",
     "generate",
     "load",
     "load_edges",

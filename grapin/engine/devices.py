@@ -7,9 +7,14 @@ from grapin.errors import DeviceUnavailable
 from grapin.validation import check_choice
 from grapin.work import Device
 
-DEVICES = {"cpu": "grapin.kernels.cpu.device", "reference": "grapin.reference.device"}
+DEVICES = {
+    "cuda": "grapin.kernels.cuda.device",
+    "cpu": "grapin.kernels.cpu.device",
+    "cudasim": "grapin.kernels.cuda.simulated",
+    "reference": "grapin.reference.device",
+}
 """Where each device lives; a new one is one module with the names of `grapin.work.Device`."""
-_PREFERRED = ("cpu",)
+_PREFERRED = ("cuda", "cpu")
 
 
 def device(name: str) -> Device:

@@ -134,7 +134,7 @@ class _Side:
 
     def _send(self, lists: Lists, vertices: NDArray[np.int32]) -> None:
         if len(vertices):
-            columns = vertices, lists.starts[vertices], lists.degrees[vertices]
+            columns: list[NDArray[Any]] = [vertices, lists.starts[vertices], lists.degrees[vertices]]
             self._backend.launch(self._kernels.place_lists, *map(self._backend.upload, columns), self.lists)
 
     def _refresh(self, lists: Lists, vertices: NDArray[np.int32]) -> int:

@@ -5,11 +5,14 @@ Places (`starts`, `degrees`) are on the device, edges wherever the system says. 
 plus one for in-lists.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
+from numpy.typing import NDArray
 
+from grapin.counters import Counters
 from grapin.kernels.cuda.warp import WARP
 
 EDGES, LISTS, REQUESTS, PAGES, CACHED_EDGES, CACHED_LISTS, TALLY_SIZE = 0, 1, 2, 6, 7, 8, 9
@@ -114,6 +117,13 @@ def _count_requests(tallies: Any, base: Any, start: Any, length: Any, arrays: An
     between = (last >> 2) - (first >> 2) - 1
     if between > 0:
         cuda.atomic.add(tallies, base + REQUESTS + 3, arrays * between)
+
+
+def counters_of(tallies: NDArray[np.int64]) -> Counters:
+    """Add up all tallies, downloaded, and return what was read."""
+    tally = tallies.reshape(STRIPES, TALLY_SIZE).sum(axis=0).tolist()
+    read = Counters.of(tally[EDGES], tally[LISTS], tally[REQUESTS : REQUESTS + 4], tally[PAGES])
+    return replace(read, cached_edges=tally[CACHED_EDGES], cached_lists=tally[CACHED_LISTS])
 
 
 FUNCTIONS = (copy_of, neighbour_at, _count_requests, keep_read)

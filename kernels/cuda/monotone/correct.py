@@ -115,6 +115,13 @@ def note_offer(state: State, vertex: Any, found: Any) -> None:
     cuda.atomic.min(state.offers, vertex, found)
 
 
+def is_open(words: Any, key: Any, best: Any) -> Any:
+    """Tell whether the best offer to a pending vertex is good enough and its maker undecided, with a smaller key."""
+    if np.int64(best >> SHIFT) > key:
+        return False
+    return np.int64(words[np.int64(best & MAKER)] >> SHIFT) < key
+
+
 def decide(state: State) -> None:
     """Let the pending vertices of this round stay, wait or be lost."""
     control = state.control
@@ -124,34 +131,22 @@ def decide(state: State) -> None:
         if place < last:
             vertex = state.near[place]
             key = np.int64(state.words[vertex] >> SHIFT)
-            best = UNREACHED
+            best, stays = state.offers[vertex], False
             if SEARCHES:
+                stays = supported(key, best)
                 own = start_key(vertex, state.roots, state.root_keys)
-                if own <= key:
-                    best = (np.uint64(own) << SHIFT) | np.uint64(NO_PARENT)
-                    if supported(key, state.offers[vertex]):
-                        best = min(best, state.offers[vertex])
-                    state.words[vertex] = best
-                elif supported(key, state.offers[vertex]):
-                    best = state.offers[vertex]
-                    state.words[vertex] = best
-                else:
-                    best = state.offers[vertex]
-                    maker = np.int64(best & MAKER)
-                    waits = (
-                        np.int64(best >> SHIFT) <= key
-                        and best & UNDECIDED != 0
-                        and np.int64(state.words[maker] >> SHIFT) < key
-                    )
-                    lost = not waits
-            else:
-                lost = True
+                if own <= key and not (stays and np.int64(best >> SHIFT) < own):
+                    best, stays = (np.uint64(own) << SHIFT) | np.uint64(NO_PARENT), True
+                waits = not stays and is_open(state.words, key, best)
+            lost = not stays and not waits
             if lost:
                 state.words[vertex] = UNREACHED
                 cuda.atomic.or_(state.marks, vertex, LOST_MARK)
             else:
                 state.offers[vertex] = UNREACHED
-                if not waits and np.int64(best >> SHIFT) < key:
+            if stays:
+                state.words[vertex] = best
+                if np.int64(best >> SHIFT) < key:
                     cuda.atomic.or_(state.marks, vertex, AHEAD)
         append(state.lost, control, LOST + 1, lost, vertex)
         enqueue(state, waits, vertex, key)
@@ -239,5 +234,5 @@ def gain(
     return found
 
 
-FUNCTIONS = (stands, supported, is_supported)
+FUNCTIONS = (stands, supported, is_supported, is_open)
 KERNELS = (orphan_edges, decide, settle_lost)

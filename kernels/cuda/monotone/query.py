@@ -211,12 +211,12 @@ class MonotoneQuery:
 
     def _begin_again(self, rounds: Rounds, snapshot: Snapshot) -> None:
         """Forget all values and compute them from nothing."""
-        read = self._board.look().edges
+        read = self._board.look().counters.edges
         rounds.restart(NOTHING_NEAR)
         self._board.forget_journal()
         rounds.launch("begin_again", self._backend.upload(snapshot.alive))
         rounds.forward()
-        self._passes = (self._board.look().edges - read) / max(1, snapshot.edges)
+        self._passes = (self._board.look().counters.edges - read) / max(1, snapshot.edges)
 
     def _closed(self, rounds: Rounds) -> Work:
         """Count what changed by the journal, and clear it."""
@@ -241,6 +241,6 @@ class MonotoneQuery:
             invalidated=int(seen.control[INVALIDATED]),
             affected_edges=int(seen.control[AFFECTED]) if affected else 0,
             dense=dense,
-            counters=seen.counters(),
+            counters=seen.counters,
             reads=rounds.reads(),
         )

@@ -11,25 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.counters import Counters
 from grapin.kernels.cuda.backend import Backend, Shape
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import (
-    CACHED_EDGES,
-    CACHED_LISTS,
-    EDGES,
     ITERATION,
-    LISTS,
     LONG_LISTS,
-    PAGES,
     PROGRESS_SIZE,
-    REQUESTS,
     STRIPES,
     TALLY_SIZE,
     TRACE_FIELDS,
     TRACED,
     DeviceLists,
     Reading,
+    counters_of,
 )
 from grapin.kernels.cuda.monotone.queues import WIDEST
 from grapin.kernels.cuda.monotone.state import (
@@ -85,7 +79,8 @@ class Seen:
     def __init__(self, numbers: NDArray[np.int64]) -> None:
         self.control = numbers[:CONTROL_SIZE]
         self.progress = numbers[CONTROL_SIZE : CONTROL_SIZE + PROGRESS_SIZE]
-        self.tally = numbers[CONTROL_SIZE + PROGRESS_SIZE :].reshape(STRIPES, TALLY_SIZE).sum(axis=0)
+        self.counters = counters_of(numbers[CONTROL_SIZE + PROGRESS_SIZE :])
+        """What was read so far."""
 
     @property
     def near(self) -> int:
@@ -96,23 +91,6 @@ class Seen:
     def finished(self) -> bool:
         """Whether no vertex is queued."""
         return self.near == 0 and bool(self.control[FAR] == self.control[FAR + 1])
-
-    @property
-    def edges(self) -> int:
-        """How many edges were read so far."""
-        return int(self.tally[EDGES])
-
-    def counters(self) -> Counters:
-        """Return what was read."""
-        tally = [int(number) for number in self.tally]
-        return Counters(
-            tally[EDGES],
-            tally[LISTS],
-            *tally[REQUESTS : REQUESTS + 4],
-            tally[PAGES],
-            cached_edges=tally[CACHED_EDGES],
-            cached_lists=tally[CACHED_LISTS],
-        )
 
 
 class Rounds:
@@ -158,7 +136,7 @@ class Rounds:
         steps = 1
         while True:
             seen = self._board.look()
-            if seen.finished or seen.edges > budget:
+            if seen.finished or seen.counters.edges > budget:
                 return seen.finished
             self._make_room(seen, lists=4)
             for _ in range(steps):
@@ -186,7 +164,7 @@ class Rounds:
         steps = 1
         while True:
             seen = self._board.look()
-            if seen.finished or seen.edges > budget:
+            if seen.finished or seen.counters.edges > budget:
                 return seen.finished
             self._make_room(seen, lists=2)
             for _ in range(steps):

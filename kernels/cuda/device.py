@@ -1,0 +1,53 @@
+"""The device `cuda`: an NVIDIA GPU, with edges in host memory and vertex state in its own."""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from grapin.programs.program import Program
+from grapin.systems import System
+from grapin.work import Query
+
+name = "cuda"
+
+
+def unavailable() -> str | None:
+    """Say what is missing: libraries, or a GPU that they can use."""
+    if find_spec("numba_cuda") is None or find_spec("cupy") is None:
+        return "numba-cuda or CuPy is missing: pip install 'grapin[cuda12]' or 'grapin[cuda13]', as the driver is"
+    return _unusable()
+
+
+@cache
+def _unusable() -> str | None:
+    import cupy
+    from numba import cuda
+    from numba.core import config
+
+    if getattr(config, "ENABLE_CUDASIM", False):
+        return "NUMBA_ENABLE_CUDASIM replaces the GPU by Numba's simulator: unset it, or use device='cudasim'"
+    if not cuda.is_available() or len(cuda.gpus) == 0:
+        reason = cuda.cuda_error() or "the driver finds none"
+        return (
+            f"there is no GPU that Numba can use ({' '.join(str(reason).split())}); device='cpu' needs none"
+        )
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy cannot use the GPU ({error}): install the extra of the driver's CUDA version, cuda12 or cuda13"
+    return None
+
+
+def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:  # noqa: ARG001
+    """Prepare one program for graphs with these weights; `threads` is the CPU's affair."""
+    from grapin.kernels.cuda.programs import make_query
+
+    return make_query(_gpu(), program, system, weight_dtype=weight_dtype, directed=directed)
+
+
+@cache
+def _gpu() -> Any:
+    """Return the backend that all programs of the process share, with one stream and the kernels compiled so far."""
+    from grapin.kernels.cuda.gpu import Gpu
+
+    return Gpu()

@@ -1,0 +1,111 @@
+"""A GPU as a backend: Numba compiles and launches, CuPy owns memory, sorts and selects, all on one stream."""
+
+from typing import Any
+
+import cupy
+import numpy as np
+from numba import cuda
+from numpy.typing import DTypeLike, NDArray
+
+from grapin.errors import DeviceUnavailable
+from grapin.kernels.cuda.backend import Shape, Transfer
+from grapin.kernels.cuda.compiling import Compiler
+from grapin.kernels.cuda.memory import EdgeMemory
+from grapin.units import format_bytes
+
+THREADS = 256
+BLOCKS_PER_MULTIPROCESSOR = 4
+"""With 64 registers a thread, 1024 threads fit on a multiprocessor: so many blocks run at once."""
+
+
+class Gpu(Compiler):
+    """The current GPU. Arrays are Numba's, which kernels take fastest; CuPy sees the same memory."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        processors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+        self.shape = Shape(BLOCKS_PER_MULTIPROCESSOR * processors, THREADS)
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._launching = cuda.external_stream(self._stream.ptr)
+        self._memory = EdgeMemory(cupy.cuda.runtime)
+
+    def launch(self, kernel: Any, *arguments: Any, shape: Shape | None = None) -> None:
+        """Put a kernel behind all that was launched before."""
+        shape = shape or self.shape
+        kernel[shape.blocks, shape.threads, self._launching](*arguments)
+
+    def empty(self, count: int, dtype: DTypeLike) -> Any:
+        """Return an uninitialised array on the device."""
+        return self._made(lambda: cupy.empty(count, dtype), count * np.dtype(dtype).itemsize)
+
+    def full(self, count: int, value: Any, dtype: DTypeLike) -> Any:
+        """Return an array on the device filled with one value."""
+        return self._made(lambda: cupy.full(count, value, dtype), count * np.dtype(dtype).itemsize)
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        """Return a copy on the device."""
+        return self._made(lambda: cupy.array(np.ascontiguousarray(array)), array.nbytes)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        """Return a copy on the host, when all that was launched before is done."""
+        copy: NDArray[Any] = cupy.asarray(array).get(stream=self._stream)
+        self._stream.synchronize()
+        return copy
+
+    def part(self, array: Any, start: int, stop: int) -> Any:
+        """Return a view of a stretch of an array."""
+        return cuda.as_cuda_array(cupy.asarray(array)[start:stop], sync=False)
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Overwrite one device array by another, or by a host array."""
+        if not len(source):
+            return
+        with self._stream:
+            if isinstance(source, np.ndarray):
+                cupy.asarray(target).set(source, stream=self._stream)
+            else:
+                cupy.copyto(cupy.asarray(target), cupy.asarray(source))
+
+    def fill(self, array: Any, value: Any) -> None:
+        """Overwrite a device array by one value."""
+        with self._stream:
+            cupy.asarray(array).fill(value)
+
+    def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
+        """Return one of the store's edge arrays as kernels read it."""
+        self._stream.synchronize()  # what is replaced by this may still be read, and is about to go
+        if transfer == "resident":
+            return self.upload(array)
+        view = self._memory.visible(array) if transfer == "zero-copy" else self._memory.migrating(array)
+        return cuda.as_cuda_array(view, sync=False)
+
+    def sort(self, array: Any) -> Any:
+        """Return the elements in ascending order."""
+        return self._made(lambda: cupy.sort(cupy.asarray(array)), array.nbytes)
+
+    def distinct(self, array: Any) -> Any:
+        """Return the elements in ascending order, each once."""
+        return self._made(lambda: cupy.unique(cupy.asarray(array)), array.nbytes)
+
+    def running_sum(self, array: Any) -> Any:
+        """Return the sums up to and including each element."""
+        return self._made(lambda: cupy.cumsum(cupy.asarray(array)), array.nbytes)
+
+    def select(self, array: Any, flags: Any) -> Any:
+        """Return the elements beside a true flag, in their order."""
+        chosen = cupy.asarray(flags)
+        return self._made(lambda: cupy.asarray(array)[chosen.astype(cupy.bool_)], array.nbytes)
+
+    def _made(self, make: Any, size: int) -> Any:
+        """Make an array on our stream; say so when the device has no room for it."""
+        try:
+            with self._stream:
+                return cuda.as_cuda_array(make(), sync=False)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            free, total = cupy.cuda.runtime.memGetInfo()
+            raise DeviceUnavailable(
+                f"{format_bytes(size)} do not fit into the GPU's memory, of which {format_bytes(free)} of "
+                f"{format_bytes(total)} are free: keep edges in host memory (a system that is not resident), "
+                "or fewer programs at once"
+            ) from error
