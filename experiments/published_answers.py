@@ -1,5 +1,6 @@
 """The model's answers to published figures, by the figure's name, and why some have none."""
 
+from experiments import published_paging
 from experiments.request_sizes import KRONECKER, NARROW, QUICK, UNIFORM, WIDE, Search, removed, share
 from grapin.loading import load
 from grapin.sim import MACHINES, copy_to_device, copy_to_host, hardware_counters, read_requests
@@ -12,7 +13,12 @@ MANY = 10**6
 
 def answers(*, quick: bool = False) -> dict[str, float]:
     """Return a prediction for every row that has one, in the row's unit."""
-    return {**rates(), **other_links(), **request_shares(quick=quick)}
+    return {
+        **rates(),
+        **other_links(),
+        **request_shares(quick=quick),
+        **published_paging.answers(quick=quick),
+    }
 
 
 def rates() -> dict[str, float]:
@@ -95,25 +101,22 @@ def _both_ways(machine: Machine) -> float:
     return GIB / busiest / 1e9
 
 
-_GRAPHS = "needs the paper's graphs, a hundred times larger than those run here; no ratio of them is left at our size"
 _PROGRAMS = "a figure of other programs than graph searches; their accesses are not published with it"
 _PRESET = "no preset: memory, multiprocessors and host of this module are not published"
-_UNIFIED = "unified memory: not answered yet"
+_WORKLOADS = "needs the accesses of the paper's own test programs, not answered yet"
+_RUNS = "needs whole runs of the system, not answered yet"
 
 REASONS = {
-    "Z5": _UNIFIED,
-    **dict.fromkeys(("Z10b", "Z14a", "Z14b", "Z14c"), _GRAPHS),
-    **dict.fromkeys(("Z13a", "Z13b", "Z13c", "Z15b", "Z17"), _UNIFIED),
+    "Z10b": "a figure of one graph whose degrees are not at hand",
+    "Z17": "a mean over graphs and programs; Z13c is its part for BFS",
     "Z18": "ten times of two systems on the paper's graphs, which cannot be run here",
     **dict.fromkeys(("N7a", "N7b"), _PRESET),
-    "U1": _UNIFIED,
+    "U1": "the driver's costs are set by it (grapin.sim.unified), so the model cannot predict it",
     "U2": "a parameter of the model (faults_per_utlb), not an answer of it",
     **dict.fromkeys(("U3", "U4a", "U4b", "U5c", "U6c", "U6e"), _PROGRAMS),
-    **dict.fromkeys(("U5a", "U5b", "U5d", "U6a", "U6b", "U6d"), _UNIFIED),
-    "U7": _UNIFIED,
-    "U8": "a parameter of another model, not a measurement",
-    **dict.fromkeys(("G1a", "G1b", "G1c", "G1d", "G1e", "G2a", "G2b", "G2c"), _UNIFIED),
-    **dict.fromkeys(("H1a", "H1b", "H1c", "H1d"), "transfer of whole runs: not answered yet"),
-    **dict.fromkeys(("S1", "S2a", "S2b"), _UNIFIED),
+    **dict.fromkeys(("U5a", "U5b", "U5d", "U6a", "U6b", "U6d", "U7"), _WORKLOADS),
+    "U8": "a parameter of another model, not a measurement; the driver's costs are set by it",
+    **dict.fromkeys(("G1a", "G1b", "G1c", "G1d", "G1e", "G2a", "G2b", "G2c"), _RUNS),
+    **dict.fromkeys(("H1a", "H1b", "H1c", "H1d"), _RUNS),
 }
 """Why a row has no answer."""

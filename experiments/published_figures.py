@@ -2,9 +2,9 @@
 
     python -m experiments.published_figures [--quick]
 
-The rows are in `published_figures.csv` with their sources; what answers each is in `published_answers.py`, and why the
-others have no answer. A range counts as hit inside; outside, the error is to its nearer end. Bars are the rows that the
-model must keep.
+The rows are in `published_figures.csv` with their sources; what answers each is in `published_answers.py` and
+`published_paging.py`, and why the others have no answer. A range counts as hit inside; outside, the error is to its
+nearer end. Bars are the rows that the model must keep.
 """
 
 import argparse
