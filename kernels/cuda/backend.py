@@ -15,6 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 Transfer = Literal["zero-copy", "unified", "resident"]
 """How kernels read edges: from the host's own arrays over the link, through migrating pages, from a copy."""
 
+THREADS = 256
+"""Threads a block has on a GPU: any shape is right, and this one fills a multiprocessor (`experiments.occupancy`)."""
+
 
 @dataclass(frozen=True)
 class Shape:

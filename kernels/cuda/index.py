@@ -31,6 +31,9 @@ def place_edges(positions: Any, neighbours: Any, weights: Any, lists: DeviceList
             lists.weights[positions[entry]] = weights[entry]
 
 
+KERNELS = (place_lists, place_edges)
+
+
 class ListIndex:
     """The lists of a graph, both directions, as kernels read them."""
 
@@ -80,7 +83,7 @@ class _Side:
         self._backend = backend
         self._transfer = transfer
         self._weights = weights
-        self._kernels = bind(backend, "index", functions=(), kernels=(place_lists, place_edges))
+        self._kernels = bind(backend, "index", functions=(), kernels=KERNELS)
         self._bound = 0
         self._source: NDArray[Any] = np.empty(0, np.int32)
         """The store's neighbours of which `lists.neighbours` is the device's view; kept, so that no other array can
