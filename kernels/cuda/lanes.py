@@ -26,9 +26,11 @@ class _Aborted(BaseException):
 class _Lane(threading.Thread):
     """One thread of a block; Numba's simulated names find their indices on the current thread."""
 
-    def __init__(self, block: "Block") -> None:
+    block: "Block"
+    """The block that it works for at the moment."""
+
+    def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.block = block
         self.threadIdx = self.blockIdx = Dim3(0, 0, 0)
         self.thread_id = 0
         self.turn = threading.Lock()
@@ -54,6 +56,10 @@ class _Lane(threading.Thread):
     def syncthreads(self) -> None:
         """Wait for all threads of the block."""
         self.block.meet(self, "syncthreads", None, lambda values: [None] * len(values), of_warp=False)
+
+
+_idle: list[_Lane] = []
+"""Lanes that no block needs at the moment; to start one takes ten times as long as to wake one."""
 
 
 class _Atomic(FakeCUDAAtomic):  # type: ignore[misc]  # Numba carries no types
@@ -99,24 +105,21 @@ class Block:
         self._ready: list[_Lane] = []
         self._meetings: dict[Any, dict[_Lane, tuple[str, Any]]] = {}
         self._left = 0
-        self._size = 0
         self._finished = threading.Lock()
         self._finished.acquire()
 
     def run(self, work: Callable[[], None], index: int, blocks: int, threads: int) -> None:
         """Let every thread of a block do the work, and return when all are done."""
-        while len(self._lanes) < threads:
-            self._lanes.append(_Lane(self))
-            self._lanes[-1].start()
         self.cuda.begin_block(blocks, threads)
-        lanes = self._lanes[:threads]
-        for number, lane in enumerate(lanes):
+        self._lanes = [_idle.pop() if _idle else _started() for _ in range(threads)]
+        for number, lane in enumerate(self._lanes):
             lane.threadIdx, lane.blockIdx, lane.thread_id = Dim3(number, 0, 0), Dim3(index, 0, 0), number
-            lane.work = work
-        self._ready, self._meetings, self._left, self._size = lanes, {}, 0, threads
+            lane.block, lane.work = self, work
+        self._ready, self._meetings, self._left = list(self._lanes), {}, 0
         self.failure = None
         self._pass_turn()
         self._finished.acquire()
+        _idle.extend(self._lanes)
         if self.failure is not None:
             raise self.failure
 
@@ -152,15 +155,13 @@ class Block:
     def leave(self) -> None:
         """End the current lane's work, and let another go on."""
         self._left += 1
-        if self._left == self._size:
+        if self._left == len(self._lanes):
             self._finished.release()
         else:
             self._pass_turn()
 
     def _members(self, group: int) -> list[_Lane]:
-        if group < 0:
-            return self._lanes[: self._size]
-        return self._lanes[group * self.warp : min((group + 1) * self.warp, self._size)]
+        return self._lanes if group < 0 else self._lanes[group * self.warp : (group + 1) * self.warp]
 
     def _pass_turn(self, later: _Lane | None = None) -> None:
         """Give the turn to a lane that can go on; when none can, all that wait wait for ever.
@@ -186,6 +187,12 @@ class Block:
         lane.turn.acquire()
         if self.failure is not None:
             raise _Aborted
+
+
+def _started() -> _Lane:
+    lane = _Lane()
+    lane.start()
+    return lane
 
 
 def _this_lane() -> Any:
