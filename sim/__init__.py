@@ -6,31 +6,49 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from grapin.sim.closed_form import copy_to_device, copy_to_host, read_requests
     from grapin.sim.machine import Gpu, Host, Machine
+    from grapin.sim.prediction import Prediction
     from grapin.sim.presets import MACHINES, find_machine
     from grapin.sim.profiler import hardware_counters
+    from grapin.sim.replaying import replay
+    from grapin.sim.sweeping import Combination, sweep
+    from grapin.sim.systems import MODEL_SYSTEMS, ModelSystem, find_model_system
 
 _HOMES = {
-    "MACHINES": "grapin.sim.presets",
+    "Combination": "grapin.sim.sweeping",
     "Gpu": "grapin.sim.machine",
     "Host": "grapin.sim.machine",
+    "MACHINES": "grapin.sim.presets",
+    "MODEL_SYSTEMS": "grapin.sim.systems",
     "Machine": "grapin.sim.machine",
+    "ModelSystem": "grapin.sim.systems",
+    "Prediction": "grapin.sim.prediction",
     "copy_to_device": "grapin.sim.closed_form",
     "copy_to_host": "grapin.sim.closed_form",
     "find_machine": "grapin.sim.presets",
+    "find_model_system": "grapin.sim.systems",
     "hardware_counters": "grapin.sim.profiler",
     "read_requests": "grapin.sim.closed_form",
+    "replay": "grapin.sim.replaying",
+    "sweep": "grapin.sim.sweeping",
 }
 
 __all__ = [
     "MACHINES",
+    "MODEL_SYSTEMS",
+    "Combination",
     "Gpu",
     "Host",
     "Machine",
+    "ModelSystem",
+    "Prediction",
     "copy_to_device",
     "copy_to_host",
     "find_machine",
+    "find_model_system",
     "hardware_counters",
     "read_requests",
+    "replay",
+    "sweep",
 ]
 
 

@@ -96,7 +96,8 @@ def command(
     program = find_program(name)
     find_system(system)
     open_device(device)
-    _check_options(threads, options, trace_file, json_file)
+    check_workload(threads, options)
+    check_outputs(trace_file, json_file)
     status = Console(stderr=True).status(f"Reading {graph} ...")
     with status:
         wanted = source if issubclass(program, Monotone) and program.start is None else None
@@ -104,7 +105,7 @@ def command(
         status.update("Computing the first values (compiling, if this is the first time) ...")
         engine = Engine(
             stream.graph(),
-            _made(program, None if wanted is None else sources),
+            make_program(program, None if wanted is None else sources),
             system=system,
             device=device,
             threads=threads,
@@ -125,18 +126,16 @@ def command(
         context.exit(INTERRUPTED)
 
 
-def _check_options(
-    threads: int | None, options: dict[str, Any], trace_file: str | None, json_file: str | None
-) -> None:
+def check_workload(threads: int | None, options: dict[str, Any]) -> None:
     """Refuse before anything is read what would be refused after minutes."""
     for name, value in (("threads", threads), ("batches", options["batches"])):
         if value is not None:
             check_integer(name, value, least=1)
     check_integer("batch-size", options["batch_size"], least=1)
-    check_outputs(trace_file, json_file)
 
 
-def _made(program: type[Program], sources: list[int] | None) -> Program:
+def make_program(program: type[Program], sources: list[int] | None) -> Program:
+    """Make a program that starts from these vertices, or one that has no sources."""
     if sources is None:
         return program()
     assert issubclass(program, Monotone)

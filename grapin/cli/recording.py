@@ -1,0 +1,97 @@
+"""Traces for predictions: read from a file, or recorded by running a graph here, once for each way to repair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from rich.console import Console
+
+from grapin.cli.run import check_workload, make_program
+from grapin.cli.updates import prepare
+from grapin.engine import Engine
+from grapin.programs.finding import find_program
+from grapin.programs.program import Monotone
+from grapin.progress import progress
+from grapin.sim.systems import RECORDED_BY, ModelSystem, check_recorded
+from grapin.trace import Trace
+from grapin.units import format_count
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Runs of one workload that differ in how results were repaired."""
+
+    origin: str
+    traces: dict[str, Trace]
+    """By the repair."""
+
+    @classmethod
+    def load(cls, path: str) -> "Recording":
+        """Read the one trace of a file."""
+        trace = Trace.load(path)
+        return cls(path, {trace.about["repair"]: trace})
+
+    @property
+    def title(self) -> str:
+        """What was run, for people."""
+        trace = next(iter(self.traces.values()))
+        edges, versions = trace.phases["edges"], len(set(trace.phases["version"].tolist()))
+        programs = ", ".join(trace.about["programs"])
+        size = format_count(int(edges[-1])) if len(edges) else "no"
+        return f"{programs} on {self.origin}: {size} edges at the end, {versions - 1} batches"
+
+    def trace(self, system: ModelSystem) -> Trace:
+        """Return the trace that can answer for a system, or say which run to record."""
+        if system.repair not in self.traces:
+            check_recorded(next(iter(self.traces.values())), system)
+        return self.traces[system.repair]
+
+    def record(self) -> dict[str, Any]:
+        """Return what was run as plain values, for a JSON file."""
+        traces = {repair: trace.about | {"lists": len(trace)} for repair, trace in self.traces.items()}
+        return {"origin": self.origin, "traces": traces}
+
+
+def is_trace(path: str) -> bool:
+    """Tell whether a path names a file that a trace was saved to."""
+    if not Path(path).is_file():
+        return False
+    try:
+        with ZipFile(path) as archive:
+            return "about.npy" in archive.namelist()
+    except (BadZipFile, OSError):
+        return False
+
+
+def record(
+    graph: str,
+    repairs: Sequence[str],
+    *,
+    name: str,
+    source: str,
+    threads: int | None,
+    **options: Any,
+) -> Recording:
+    """Run a graph under each way to repair and keep what was read; options are those of `grapin run`."""
+    check_workload(threads, options)
+    program = find_program(name)
+    wanted = source if issubclass(program, Monotone) and program.start is None else None
+    with Console(stderr=True).status(f"Reading {graph} ..."):
+        stream, sources = prepare(graph, source=wanted, **options)
+    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
+    made = make_program(program, None if wanted is None else sources)
+    traces = {}
+    with progress("Running", len(repairs) * (count + 1)) as advance:
+        for repair in repairs:
+            engine = Engine(
+                stream.graph(), made, device="cpu", system=RECORDED_BY[repair], threads=threads, trace=True
+            )
+            advance(1)
+            for batch in islice(stream, count):
+                engine.apply(batch)
+                advance(1)
+            traces[repair] = engine.trace
+    return Recording(graph, traces)

@@ -1,0 +1,180 @@
+"""`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache."""
+
+import json
+import os
+from typing import Any
+
+import click
+from rich.console import Console
+
+from grapin.cli import run
+from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
+from grapin.cli.plotting import check_plot, plot
+from grapin.cli.recording import Recording, is_trace, record
+from grapin.cli.tables import print_table
+from grapin.errors import InvalidArgument
+from grapin.progress import progress
+from grapin.sim.combinations import combine
+from grapin.sim.prediction import Prediction
+from grapin.sim.presets import MACHINES
+from grapin.sim.replaying import replay
+from grapin.sim.sweeping import Combination, sweep
+from grapin.sim.systems import MODEL_SYSTEMS
+from grapin.sim.timeline import Timeline
+from grapin.units import format_bytes, format_count, format_seconds
+from grapin.validation import check_integer
+
+_COLUMNS = (
+    "machine",
+    "system",
+    "cache",
+    "bytes",
+    *("32 B", "64 B", "96 B", "128 B"),
+    "wire",
+    "start",
+    "a batch",
+    "all",
+    "link used",
+    "most time",
+)
+_WORKLOAD = (
+    "name",
+    "source",
+    "batches",
+    "batch_size",
+    "insertions",
+    "updates",
+    "threads",
+    "undirected",
+    "weights",
+    "seed",
+)
+"""Options of `grapin run` that say what is run; they mean the same here."""
+_SMALL = 1_000_000
+"""A sweep that replays fewer lists than this is over before other processes have started."""
+
+
+@click.command()
+@click.argument("source_of_traces", metavar="TRACE-or-GRAPH")
+@click.option(
+    "--machine",
+    "machines",
+    default="a5000",
+    show_default=True,
+    help=f"{', '.join(MACHINES)}, or a FILE.toml.",
+)
+@click.option(
+    "--system", "systems", default="bounded", show_default=True, help=f"{', '.join(MODEL_SYSTEMS)}."
+)
+@click.option(
+    "--cache",
+    "caches",
+    help="Room for copies of hot lists: sizes such as 1G,2G or parts of the edges such as 10%.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NUMBER=VALUE",
+    help="Change a number of the machines, such as link.generation=5; several values with commas are all tried.",
+)
+@click.option("--processes", type=int, help="Processes that predict.  [default: one a core]")
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
+)
+@click.option("--plot", "plot_file", metavar="FILE", help="Draw times and bytes: .svg, .png or .pdf.")
+@click.option(
+    "--timeline", "timeline_file", metavar="FILE", help="Write what happens when, for ui.perfetto.dev."
+)
+def command(
+    source_of_traces: str,
+    machines: str,
+    systems: str,
+    caches: str | None,
+    settings: tuple[str, ...],
+    processes: int | None,
+    json_file: str | None,
+    plot_file: str | None,
+    timeline_file: str | None,
+    **workload: Any,
+) -> None:
+    """Predict bytes, requests and time of a run for every combination of machine, system and cache.
+
+    TRACE is a file that `grapin run --trace` wrote. A GRAPH is run here first, on the CPU, once for each way to repair
+    that the systems need; the options that say what is run are those of `grapin run`.
+    """
+    combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
+    workers = (os.cpu_count() or 1) if processes is None else check_integer("processes", processes, least=1)
+    check_outputs(timeline_file, json_file, plot_file)
+    if plot_file is not None:
+        check_plot(plot_file)
+    if timeline_file is not None and len(combinations) > 1:
+        raise InvalidArgument(
+            f"timeline={timeline_file!r} must be asked for with one combination, not {len(combinations)}"
+        )
+    repairs = list(dict.fromkeys(one.system.repair for one in combinations))
+    recording = (
+        Recording.load(source_of_traces)
+        if is_trace(source_of_traces)
+        else record(source_of_traces, repairs, **workload)
+    )
+    predictions = _predict(recording, combinations, workers, timeline_file)
+    _deliver(recording, predictions, json_file, plot_file)
+
+
+command.params += [option for option in run.command.params if option.name in _WORKLOAD]
+
+
+def _split(caches: str | None) -> list[str | None]:
+    return [None] if caches is None else [size.strip() for size in caches.split(",")]
+
+
+def _predict(
+    recording: Recording, combinations: list[Combination], workers: int, timeline_file: str | None
+) -> list[Prediction]:
+    if timeline_file is not None:
+        (one,) = combinations
+        timeline = Timeline()
+        with Console(stderr=True).status("Following every request ..."):
+            found = replay(
+                recording.trace(one.system), one.system, one.machine, cache=one.cache, timeline=timeline
+            )
+        write_whole(timeline_file, timeline.save)
+        return [found]
+    lists = sum(len(recording.trace(one.system)) for one in combinations)
+    with progress("Predicting", len(combinations)) as advance:
+        return sweep(
+            recording.traces, combinations, processes=workers if lists > _SMALL else 1, advance=advance
+        )
+
+
+def _deliver(
+    recording: Recording, predictions: list[Prediction], json_file: str | None, plot_file: str | None
+) -> None:
+    title = recording.title
+    if plot_file is not None:
+        write_whole(plot_file, lambda path: plot(predictions, title, path))
+    text = json.dumps(recording.record() | {"predictions": [one.record() for one in predictions]})
+    if json_file == STANDARD_OUTPUT:
+        click.echo(text)
+        return
+    print_table(title, _COLUMNS, map(_row, predictions), names=3)
+    if json_file is not None:
+        write_whole(json_file, lambda path: path.write_text(text + "\n"))
+
+
+def _row(one: Prediction) -> tuple[str, ...]:
+    total, batch = one.total, one.seconds_a_batch
+    return (
+        one.machine,
+        one.system,
+        one.cache,
+        format_bytes(total.bytes),
+        *(format_count(count) for count in total.counters.requests.values()),
+        format_bytes(total.wire_to_device),
+        format_seconds(one.start.seconds.total),
+        "" if batch is None else format_seconds(batch),
+        format_seconds(one.seconds),
+        f"{one.utilisation:.1%}",
+        one.dominant,
+    )

@@ -1,0 +1,82 @@
+"""`replay`: a trace, a system and a machine give a prediction."""
+
+from collections.abc import Callable
+
+from grapin.cache.settings import CacheSettings, read_settings
+from grapin.errors import InvalidArgument
+from grapin.sim.machine import Machine
+from grapin.sim.prediction import Costs, Prediction
+from grapin.sim.presets import find_machine
+from grapin.sim.systems import ModelSystem, check_recorded, find_model_system
+from grapin.sim.timeline import Timeline
+from grapin.sim.transfer.by_copies import partition_costs
+from grapin.sim.transfer.by_gathering import gathering_costs
+from grapin.sim.transfer.by_pages import page_costs
+from grapin.sim.transfer.by_requests import request_costs
+from grapin.sim.transfer.resident import resident_costs
+from grapin.systems import System
+from grapin.trace import Trace
+from grapin.units import format_bytes
+
+_TRANSFERS: dict[str, Callable[..., list[Costs]]] = {
+    "zero-copy": request_costs,
+    "unified": page_costs,
+    "resident": resident_costs,
+    "filter": partition_costs,
+    "hybrid": partition_costs,
+    "hybrid-released": partition_costs,
+    "compaction": gathering_costs,
+    "compaction-ahead": gathering_costs,
+}
+_WITH_TIMELINE = ("zero-copy", "unified")
+
+
+def replay(
+    trace: Trace,
+    system: str | System | ModelSystem,
+    machine: str | Machine,
+    *,
+    cache: int | str | CacheSettings | None = None,
+    timeline: Timeline | None = None,
+) -> Prediction:
+    """Predict what the reads of a trace cost under a system on a machine.
+
+    Args:
+        trace: what a run read; its repair must be the system's.
+        system: by name, one of `grapin.sim.systems.MODEL_SYSTEMS`, or a system.
+        machine: by name, one of `grapin.sim.MACHINES`, or a machine.
+        cache: room for copies of hot lists on the device, for a system that keeps some: bytes, a size such as `1G` or
+            `10%` of the edges' bytes, or settings with a policy of their own. None is no room.
+        timeline: collects what happens when. Requests and faults are then followed one by one, which gives the same
+            times and takes minutes for a trace that otherwise takes seconds.
+
+    Memory is a few bytes a list read, beside the trace, and a row an iteration.
+    """
+    system, machine = find_model_system(system), find_machine(machine)
+    check_recorded(trace, system)
+    settings = _settings(trace, system, machine, cache)
+    if timeline is not None and (system.transfer not in _WITH_TIMELINE or system.access == "naive"):
+        raise InvalidArgument(f"system={system.name!r} has no timeline: it is a closed form")
+    phases = _TRANSFERS[system.transfer](trace, system, machine, cache=settings, timeline=timeline)
+    kept = "none" if settings is None else f"{settings.policy} {format_bytes(settings.capacity)}"
+    versions = tuple(trace.phases["version"].tolist())
+    return Prediction(system.name, machine.name, kept, machine.link.rate, versions, tuple(phases))
+
+
+def edge_bytes(trace: Trace) -> int:
+    """Return what all edges of the last version take, with weights where they are read: what `10%` is a part of."""
+    arrays = int(trace.reads["arrays"].max(initial=1))
+    return 4 * arrays * int(trace.phases["edges"][-1]) if len(trace.phases["edges"]) else 0
+
+
+def _settings(
+    trace: Trace, system: ModelSystem, machine: Machine, cache: int | str | CacheSettings | None
+) -> CacheSettings | None:
+    """Return the settings of the cache; none for a system without one, which has no use for the room."""
+    if cache is None or system.cache == "none":
+        return None
+    settings = read_settings(cache, policy=system.cache, edge_bytes=edge_bytes(trace))
+    if settings.capacity > machine.gpu.memory:
+        size, memory = format_bytes(settings.capacity), format_bytes(machine.gpu.memory)
+        raise InvalidArgument(f"cache={size} must fit into the {memory} of {machine.gpu.name}")
+    return settings

@@ -1,0 +1,1 @@
+"""Ways to move lists to the device: one file each, all saying what every phase of a trace costs."""
