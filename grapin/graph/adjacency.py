@@ -14,16 +14,20 @@ from grapin.graph import index, mutate, rebalance
 from grapin.graph.allocation import Allocate, place
 from grapin.graph.packed import (
     COUNTERS,
+    DELETED,
     ELEMENTS_MOVED,
+    INSERTED,
+    LINES_WANTED,
     LISTS_MOVED,
     REBALANCES,
+    REWEIGHTED,
     SLOTS_TAKEN,
     USED_LINES,
     WINDOWS,
     Column,
     PackedLists,
-    Patterns,
-    Positions,
+    Wants,
+    new_wants,
     used_lines,
 )
 from grapin.graph.snapshot import Lists
@@ -117,17 +121,6 @@ class Adjacency:
         row.flags.writeable = False
         return row
 
-    def find(self, owner: Column, neighbour: Column, positions: Positions) -> int:
-        """Write the position of each arc in its owner's list, -1 for none; return how many are there."""
-        return int(mutate.find_all(self.lists, owner, neighbour, positions)) if len(owner) else 0
-
-    def weights_at(self, owner: Column, positions: Positions) -> Patterns:
-        """Return the weights of arcs found at these positions."""
-        weights = np.empty(len(owner), np.int32)
-        if len(owner):
-            mutate.weights_at(self.lists, owner, positions, weights)
-        return weights
-
     def memory(self) -> dict[str, int]:
         """Return the bytes of each array, slack included."""
         lists = self.lists
@@ -180,34 +173,43 @@ class Adjacency:
             lists.indices[self.bound : bound] = index.UNINDEXED
             self.bound = bound
 
-    def reserve_indices(self, owner: Column, *, searched: bool = True, growing: bool = False) -> None:
-        """Index long lists that are `searched`, with room for one more arc per name if `growing`."""
-        if not len(owner):
-            return
-        wanted = int(index.slots_wanted(self.lists, owner, searched, growing))
-        if not wanted:
-            return
+    def reserve(
+        self, wants: Wants, inserted: Column, deleted: Column, reweighted: Column, *, searching: bool
+    ) -> None:
+        """Make the room that a look-up found wanting; `searching` if that was for arcs to be inserted too."""
+        slots = int(wants[:LINES_WANTED].sum())
+        if slots:
+            self._reserve_slots(slots)
+            # Insertions last: an index made for a search is then widened for what is to be put into it.
+            if wants[DELETED]:
+                index.prepare_indices(self.lists, deleted, True, False)
+            if wants[REWEIGHTED]:
+                index.prepare_indices(self.lists, reweighted, True, False)
+            if wants[INSERTED]:
+                index.prepare_indices(self.lists, inserted, searching, True)
+        if 2 * len(inserted) > len(self.lists.windows):  # each owner may need room, once
+            self.lists = self.lists._replace(windows=np.zeros(3 * len(inserted), np.int64))
+        lines = self.used_lines + int(wants[LINES_WANTED])
+        if lines > rebalance.DENSEST_ROOT * self.lines:
+            self.lists = self._laid_out(int(lines * _ROOM_WHEN_GROWN))
+            self.growths += 1
+
+    def _reserve_slots(self, wanted: int) -> None:
         taken = int(self.lists.counters[SLOTS_TAKEN])
         if taken + wanted > len(self.lists.slots):
             slots = _longer(self.lists.slots, taken, int((taken + wanted) * _ROOM_FOR_SLOTS))
             self.lists = self.lists._replace(slots=slots)
-        index.prepare_indices(self.lists, owner, searched, growing)
 
     def index_hubs(self) -> None:
         """Index all long lists, so that not even the first batches have to scan them."""
-        hubs = np.flatnonzero(self.lists.degrees[: self.bound] > index.LONGEST_SCAN)
-        self.reserve_indices(hubs.astype(np.int32))
-
-    def reserve_arcs(self, owner: Column) -> None:
-        """Grow unless there is room for one more arc for each time a vertex is in `owner` (sorted)."""
-        if not len(owner):
-            return
-        if 2 * len(owner) > len(self.lists.windows):  # each owner may need room, once
-            self.lists = self.lists._replace(windows=np.zeros(3 * len(owner), np.int64))
-        wanted = self.used_lines + int(mutate.lines_wanted(self.lists, owner))
-        if wanted > rebalance.DENSEST_ROOT * self.lines:
-            self.lists = self._laid_out(int(wanted * _ROOM_WHEN_GROWN))
-            self.growths += 1
+        hubs = np.flatnonzero(self.lists.degrees[: self.bound] > index.LONGEST_SCAN).astype(np.int32)
+        hubs.flags.writeable = (
+            False  # as the columns of batches are, so that one compiled version serves both
+        )
+        wants = new_wants()
+        mutate.want_all(self.lists, hubs, True, DELETED, wants)
+        self._reserve_slots(int(wants[DELETED]))
+        index.prepare_indices(self.lists, hubs, True, False)
 
     def shrink(self) -> None:
         """Give memory back when most of it is unused; the indices go as well and come back when needed."""

@@ -4,7 +4,7 @@ Existence is decided once, in the out-direction. What is found there is the same
 in-direction, which only needs to know their places in its own lists.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,28 +13,45 @@ from numpy.typing import NDArray
 from grapin.edges import VertexArray
 from grapin.graph import mutate
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.packed import Patterns
+from grapin.graph.packed import Patterns, Positions, Wants, new_wants
 from grapin.graph.request import Arcs, Request, freeze
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Arcs of one direction in the order of the lists they are in, and their positions there."""
+    """Arcs of one direction in the order of the lists they are in, and what is there."""
 
     owner: VertexArray
     neighbour: VertexArray
     weights: Patterns
-    positions: NDArray[np.int64]
+    """The weights they are to have."""
+    positions: Positions
+    """Where in their lists they are, -1 for nowhere; undefined until looked up."""
+    stored: Patterns
+    """The weights they have where they are; undefined where not, length 0 when nobody asks or there are none."""
 
     def __len__(self) -> int:
         return len(self.owner)
 
+    @classmethod
+    def of(cls, owner: VertexArray, neighbour: VertexArray, weights: Patterns, *, stored: bool) -> "Found":
+        """Return arcs that are yet to be looked up, with room for the weights they are `stored` with."""
+        count = len(owner)
+        room = np.empty(count, np.int32) if stored else _NO_ROOM
+        return cls(owner, neighbour, weights, np.empty(count, np.int64), room)
+
+    @property
+    def columns(self) -> tuple[VertexArray, VertexArray, Positions, Patterns]:
+        """The columns as a look-up takes them."""
+        return self.owner, self.neighbour, self.positions, self.stored
+
     def chosen(self, rows: NDArray[Any]) -> "Found":
         """Return the arcs of these rows, given by number or by a truth value each."""
         weights = self.weights[rows] if len(self.weights) else self.weights
+        stored = self.stored[rows] if len(self.stored) else self.stored
         owner, neighbour = self.owner[rows], self.neighbour[rows]
         freeze(owner, neighbour, weights)
-        return Found(owner, neighbour, weights, self.positions[rows])
+        return Found(owner, neighbour, weights, self.positions[rows], stored)
 
     def split(self, there: int) -> "tuple[Found, Found]":
         """Return the arcs that are not in their lists and those that are, of which there are so many.
@@ -51,7 +68,10 @@ class Found:
 
 _NO_COLUMN = np.empty(0, np.int32)
 freeze(_NO_COLUMN)
-_NOTHING = Found(_NO_COLUMN, _NO_COLUMN, _NO_COLUMN, np.empty(0, np.int64))
+_NO_ROOM = np.empty(
+    0, np.int32
+)  # apart, because it may be written to, which makes it another type when compiled
+_NOTHING = Found.of(_NO_COLUMN, _NO_COLUMN, _NO_COLUMN, stored=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +81,15 @@ class Change:
     inserted: Found
     deleted: Found
     reweighted: Found
+    wants: Wants
+    """What of room that asks for, at most."""
+    searching: bool
+    """Whether the lists are searched for arcs to be inserted."""
 
     def reserve(self, lists: Adjacency) -> None:
         """Make sure that `commit` has all the room it needs."""
-        lists.reserve_arcs(self.inserted.owner)
+        owners = self.inserted.owner, self.deleted.owner, self.reweighted.owner
+        lists.reserve(self.wants, *owners, searching=self.searching)
 
     def commit(self, lists: Adjacency) -> None:
         """Change the lists; nothing can fail any more."""
@@ -83,9 +108,6 @@ class Resolved:
     """A request after looking every arc up in the out-lists."""
 
     change: Change
-    old_weights: Patterns
-    """Beside `change.reweighted`."""
-    deleted_weights: Patterns
     ignored: Arcs
     """What was to be deleted or re-weighted but is not there."""
     unchanged: int
@@ -93,19 +115,20 @@ class Resolved:
 
 def resolve(request: Request, out: Adjacency) -> Resolved:
     """Look up every arc of a request."""
-    inserts, deletes, reweights = request.insert, request.delete, request.reweight
-    # Insertions last: an index made for a search is then widened for what is to be put into it.
-    out.reserve_indices(deletes.source)
-    out.reserve_indices(reweights.source)
-    out.reserve_indices(inserts.source, growing=True)
-    inserted, present = _look_up(inserts, out)
-    absent, deleted = _look_up(deletes, out)
-    unknown, known = _look_up(reweights, out)
-    reweighted, old_weights, unchanged = _really_reweighted(_together(present, known), out)
+    weighted = out.weight_dtype is not None
+    inserts, deletes, reweights = (
+        Found.of(arcs.source, arcs.target, arcs.weights, stored=weighted) if len(arcs) else _NOTHING
+        for arcs in (request.insert, request.delete, request.reweight)
+    )
+    wants = new_wants()
+    arcs = inserts.columns, deletes.columns, reweights.columns
+    there = mutate.look_up_all(out.lists, arcs, True, wants)
+    inserted, present = inserts.split(there[0])
+    absent, deleted = deletes.split(there[1])
+    unknown, known = reweights.split(there[2])
+    reweighted, unchanged = _really_reweighted(_together(present, known), weighted=weighted)
     return Resolved(
-        change=Change(inserted, deleted, reweighted),
-        old_weights=old_weights,
-        deleted_weights=_weights_of(deleted, out),
+        change=Change(inserted, deleted, reweighted, wants, searching=True),
         ignored=_arcs(_together(absent, unknown)),
         unchanged=unchanged,
     )
@@ -113,49 +136,33 @@ def resolve(request: Request, out: Adjacency) -> Resolved:
 
 def mirrored(change: Change, in_: Adjacency) -> Change:
     """Return the same change for the in-lists."""
-    inserted, deleted = _by_neighbour(change.inserted), _by_neighbour(change.deleted)
-    reweighted = _by_neighbour(change.reweighted)
-    in_.reserve_indices(deleted.owner)
-    in_.reserve_indices(reweighted.owner)
-    in_.reserve_indices(inserted.owner, searched=False, growing=True)
-    for arcs in (deleted, reweighted):
-        in_.find(arcs.owner, arcs.neighbour, arcs.positions)
-    return Change(inserted, deleted, reweighted)
+    inserted, deleted = _turned(change.inserted), _turned(change.deleted)
+    reweighted = _turned(change.reweighted)
+    wants = new_wants()
+    arcs = inserted.columns, deleted.columns, reweighted.columns
+    mutate.look_up_all(in_.lists, arcs, False, wants)
+    return Change(inserted, deleted, reweighted, wants, searching=False)
 
 
-def _look_up(arcs: Arcs, lists: Adjacency) -> tuple[Found, Found]:
-    """Return the arcs that are not in the lists, and those that are."""
-    if not len(arcs):
-        return _NOTHING, _NOTHING
-    found = Found(arcs.source, arcs.target, arcs.weights, np.empty(len(arcs), np.int64))
-    return found.split(lists.find(found.owner, found.neighbour, found.positions))
+def _really_reweighted(arcs: Found, *, weighted: bool) -> tuple[Found, int]:
+    """Return the arcs that get a weight other than they have, and how many do not."""
+    if not len(arcs) or not weighted:
+        return _NOTHING, len(arcs)
+    reweighted = arcs.chosen(arcs.stored != arcs.weights)
+    return reweighted, len(arcs) - len(reweighted)
 
 
-def _weights_of(arcs: Found, lists: Adjacency) -> Patterns:
-    if lists.weight_dtype is None:
-        return _NO_COLUMN
-    return lists.weights_at(arcs.owner, arcs.positions)
-
-
-def _really_reweighted(arcs: Found, lists: Adjacency) -> tuple[Found, Patterns, int]:
-    """Return the arcs that get a weight other than they have, the weights they have, and how many do not."""
-    if not len(arcs) or lists.weight_dtype is None:
-        return _NOTHING, _NO_COLUMN, len(arcs)
-    before = _weights_of(arcs, lists)
-    differs = before != arcs.weights
-    reweighted = arcs.chosen(differs)
-    return reweighted, before[differs], len(arcs) - len(reweighted)
-
-
-def _by_neighbour(arcs: Found) -> Found:
+def _turned(arcs: Found) -> Found:
     """Turn arcs round and sort them by their new owner."""
     if not len(arcs):
         return arcs
-    # The row travels in the lower half of the sorted number: cheaper than sorting indices by a key.
-    keys = (arcs.neighbour.astype(np.int64) << 32) | np.arange(len(arcs))
+    keys = np.empty(len(arcs), np.int64)
+    mutate.turning_keys(arcs.neighbour, keys)
     keys.sort()
-    turned = Found(arcs.neighbour, arcs.owner, arcs.weights, arcs.positions)
-    return turned.chosen(keys & 0xFFFFFFFF)
+    turned = tuple(np.empty(len(column), np.int32) for column in (arcs.owner, arcs.neighbour, arcs.weights))
+    mutate.turn(keys, (arcs.owner, arcs.neighbour, arcs.weights), turned)
+    freeze(*turned)
+    return Found(*turned, positions=keys, stored=_NO_ROOM)
 
 
 def _together(one: Found, other: Found) -> Found:
@@ -164,13 +171,13 @@ def _together(one: Found, other: Found) -> Found:
         return one
     if not len(one):
         return other
-    owner = np.concatenate((one.owner, other.owner))
-    neighbour = np.concatenate((one.neighbour, other.neighbour))
-    weights = np.concatenate((one.weights, other.weights))
-    positions = np.concatenate((one.positions, other.positions))
+    owner, neighbour, weights, positions, stored = (
+        np.concatenate((getattr(one, column.name), getattr(other, column.name))) for column in fields(Found)
+    )
     if len(weights) < len(owner):
         weights = _NO_COLUMN  # deletions have none, and neither has what is to be ignored
-    return Found(owner, neighbour, weights, positions).chosen(np.lexsort((neighbour, owner)))
+    both = Found(owner, neighbour, weights, positions, stored)
+    return both.chosen(np.lexsort((neighbour, owner)))
 
 
 def _arcs(found: Found) -> Arcs:

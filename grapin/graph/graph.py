@@ -334,13 +334,13 @@ class Graph:
 
     def _applied(self, resolved: Resolved, vertices: VertexChange) -> Applied:
         change = resolved.change
-        old_weights = self._as_weights(resolved.old_weights)
+        old_weights = self._as_weights(change.reweighted.stored)
         return Applied(
             version=self.version,
             inserted=self._as_edges(change.inserted, change.inserted.weights),
-            deleted=self._as_edges(change.deleted, resolved.deleted_weights),
+            deleted=self._as_edges(change.deleted, change.deleted.stored),
             reweighted=self._as_edges(change.reweighted, change.reweighted.weights),
-            old_weights=resolved.old_weights if old_weights is None else old_weights,
+            old_weights=change.reweighted.stored if old_weights is None else old_weights,
             inserted_vertices=vertices.inserted,
             deleted_vertices=vertices.deleted,
             ignored=len(resolved.ignored) + len(vertices.ignored),

@@ -2,9 +2,9 @@
 
 Open addressing with linear probing, less than half full, deletion by shifting back (no tombstones). A slot is
 32 bits: the position in the list and, in the bits that leaves free, more of the neighbour's hash, so that
-hardly any other neighbour has to be compared. Positions are relative to the list's start, so moving a list
-leaves its index alone. A long list gets one when the graph is built or when it is first searched, and loses it
-when it gets short; a list without one is scanned.
+hardly any other neighbour has to be compared, nor looked at when entries shift back. Positions are relative to the
+list's start, so moving a list leaves its index alone. A long list gets one when the graph is built or when it is
+first searched, and loses it when it gets short; a list without one is scanned.
 
 The word `indices[v]` of a list is the first slot and the size class of its index, or `UNINDEXED`.
 """
@@ -12,7 +12,6 @@ The word `indices[v]` of a list is the first slot and the size class of its inde
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wide
 
 LONGEST_SCAN = 128
@@ -20,9 +19,11 @@ LONGEST_SCAN = 128
 SIZE_CLASSES = 40
 UNINDEXED = -1
 _SMALLEST_CLASS = 8  # more than twice the degree, half of LONGEST_SCAN, at which an index is dropped
-_ROWS_AHEAD = 16
 _SIZE_BITS = 6  # enough to count the size classes
 EMPTY_SLOT = 0xFFFFFFFF
+_HOME_BITS = 4
+_NEAR = 1 << _HOME_BITS
+"""An entry less than so many slots after its first one says itself which that is."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Knuth's multiplicative hashing
 
 
@@ -52,11 +53,11 @@ def first_slot(neighbour: int, size_class: int) -> int:
 
 @kernel
 def _entry(neighbour: int, size_class: int, position: int) -> int:
-    """Return what a slot holds for a neighbour: hash bits after those of its first slot, and the position.
+    """Return what a slot holds for a neighbour: the last bits of its first slot, hash bits after those, the position.
 
     Positions are below half the number of slots, less one, so that no entry looks empty.
     """
-    hash_bits = wide((np.uint64(neighbour) * _GOLDEN) >> np.uint64(31))
+    hash_bits = wide((np.uint64(neighbour) * _GOLDEN) >> np.uint64(31 + _HOME_BITS))
     return ((hash_bits << (size_class - 1)) & EMPTY_SLOT) | position
 
 
@@ -82,6 +83,25 @@ def find_indexed(lists: PackedLists, vertex: int, neighbour: int) -> int:
         position = entry & positions
         if entry | positions == wanted and lists.neighbours[start + position] == neighbour:
             return position
+        slot = (slot + 1) & ((1 << size_class) - 1)
+
+
+@kernel
+def likely_position(lists: PackedLists, vertex: int, neighbour: int) -> int:
+    """Return where in an indexed list `neighbour` is if it is there, but for one case in thousands; -1 if it is not.
+
+    Reads the index only, so that what is at that position can be fetched ahead before it is compared.
+    """
+    base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
+    positions = (1 << (size_class - 1)) - 1
+    wanted = _entry(neighbour, size_class, positions)
+    slot = first_slot(neighbour, size_class)
+    while True:
+        entry = wide(lists.slots[base + slot])
+        if entry == EMPTY_SLOT:
+            return wide(-1)
+        if entry | positions == wanted:
+            return entry & positions
         slot = (slot + 1) & ((1 << size_class) - 1)
 
 
@@ -115,20 +135,33 @@ def index_move(lists: PackedLists, vertex: int, neighbour: int, old: int, new: i
 def index_remove(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
     """Forget a neighbour, which is still in the list, and close the gap in its run of slots."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
-    mask, positions = (1 << size_class) - 1, (1 << (size_class - 1)) - 1
+    mask = (1 << size_class) - 1
     hole = _slot_with(lists, vertex, neighbour, _entry(neighbour, size_class, position))
+    run = wide(1)  # slots from where the run may begin up to the one looked at
+    while run < _NEAR and wide(lists.slots[base + ((hole - run) & mask)]) != EMPTY_SLOT:
+        run += 1
     slot = hole
     while True:
-        slot = (slot + 1) & mask
+        slot, run = (slot + 1) & mask, run + 1
         entry = wide(lists.slots[base + slot])
         if entry == EMPTY_SLOT:
             break
         # An entry may fill the hole only if that does not move it before its own first slot.
-        home = first_slot(lists.neighbours[lists.starts[vertex] + (entry & positions)], size_class)
-        if ((slot - home) & mask) >= ((slot - hole) & mask):
+        if _displacement(lists, vertex, slot, entry, run) >= ((slot - hole) & mask):
             lists.slots[base + hole] = entry
             hole = slot
     lists.slots[base + hole] = EMPTY_SLOT
+
+
+@kernel
+def _displacement(lists: PackedLists, vertex: int, slot: int, entry: int, run: int) -> int:
+    """Return how many slots an entry is after its first one, itself the last of `run` slots at the most."""
+    if run <= _NEAR:
+        return (slot - (entry >> (32 - _HOME_BITS))) & (_NEAR - 1)
+    size_class = index_size_class(lists, vertex)
+    position = entry & ((1 << (size_class - 1)) - 1)
+    home = first_slot(lists.neighbours[lists.starts[vertex] + position], size_class)
+    return (slot - home) & ((1 << size_class) - 1)
 
 
 @kernel
@@ -180,21 +213,11 @@ def _lacks_index(lists: PackedLists, vertex: int, degree: int, searched: bool) -
 
 
 @kernel
-def slots_wanted(lists: PackedLists, owner: Column, searched: bool, growing: bool) -> int:
-    """Return the most slots that `prepare_indices` can take."""
-    total, first = 0, 0
-    while first < len(owner):
-        vertex, last = owner[first], group_end(owner, first)
-        # This is the first loop over a batch, and every one after it needs these two.
-        if first + _ROWS_AHEAD < len(owner):
-            prefetch(lists.degrees, wide(owner[first + _ROWS_AHEAD]))
-            prefetch(lists.starts, wide(owner[first + _ROWS_AHEAD]))
-        if 2 * lists.degrees[vertex] >= LONGEST_SCAN:
-            degree = lists.degrees[vertex] + (last - first if growing else 0)
-            if _lacks_index(lists, vertex, degree, searched):
-                total += 1 << _size_class_for(degree)
-        first = last
-    return total
+def slots_wanted(lists: PackedLists, vertex: int, degree: int, searched: bool) -> int:
+    """Return how many slots `prepare_indices` takes at most for a list that is to have this degree."""
+    if 2 * lists.degrees[vertex] >= LONGEST_SCAN and _lacks_index(lists, vertex, degree, searched):
+        return wide(1) << _size_class_for(degree)
+    return wide(0)
 
 
 @kernel
@@ -206,10 +229,9 @@ def prepare_indices(lists: PackedLists, owner: Column, searched: bool, growing: 
     first = 0
     while first < len(owner):
         vertex, last = owner[first], group_end(owner, first)
-        if 2 * lists.degrees[vertex] >= LONGEST_SCAN:
-            degree = lists.degrees[vertex] + (last - first if growing else 0)
-            if _lacks_index(lists, vertex, degree, searched):
-                if has_index(lists, vertex):
-                    drop_index(lists, vertex)
-                _build_index(lists, vertex, degree)
+        degree = wide(lists.degrees[vertex]) + (last - first if growing else 0)
+        if slots_wanted(lists, vertex, degree, searched):
+            if has_index(lists, vertex):
+                drop_index(lists, vertex)
+            _build_index(lists, vertex, degree)
         first = last

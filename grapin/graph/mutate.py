@@ -4,6 +4,8 @@ Arcs come sorted by the vertex whose list they are in, as columns (`owner`, `nei
 for the out-direction, target and source for the in-direction.
 """
 
+from typing import Any
+
 import numpy as np
 
 from grapin.compiled import kernel
@@ -15,20 +17,35 @@ from grapin.graph.index import (
     index_add,
     index_move,
     index_remove,
+    slots_wanted,
 )
 from grapin.graph.packed import (
+    DELETED,
+    INSERTED,
+    LINES_WANTED,
+    REWEIGHTED,
     USED_LINES,
     WINDOWS,
     Column,
     PackedLists,
     Patterns,
     Positions,
+    Wants,
     group_end,
     line_count,
     wide,
 )
-from grapin.graph.prefetching import prefetch_holes, prefetch_search, prefetch_tail
+from grapin.graph.prefetching import (
+    SEARCH_AHEAD,
+    prefetch_heads,
+    prefetch_holes,
+    prefetch_search,
+    prefetch_tail,
+)
 from grapin.graph.rebalance import make_room
+
+_MOST_SORTED = 16
+"""So many positions are sorted by insertion."""
 
 
 @kernel
@@ -47,21 +64,92 @@ def find(lists: PackedLists, vertex: int, neighbour: int) -> int:
 
 
 @kernel
-def find_all(lists: PackedLists, owner: Column, neighbour: Column, positions: Positions) -> int:
-    """Write the position of each arc in its owner's list, -1 where it is not there; return how many are."""
-    there = 0
-    for row in range(len(owner)):
-        prefetch_search(lists, owner, neighbour, row)
-        positions[row] = find(lists, owner[row], neighbour[row])
-        there += positions[row] >= 0
+def look_up(
+    lists: PackedLists,
+    owner: Column,
+    neighbour: Column,
+    positions: Positions,
+    weights: Patterns,
+    kind: int,
+    wants: Wants,
+) -> int:
+    """Write the position of each arc in its owner's list, -1 where it is not there, and the weight it has.
+
+    Weights are left out where there is no room for them. Returns how many arcs are there, and adds to `wants` what
+    searching these lists asks for, and inserting the arcs if that is the `kind` of change.
+    """
+    there, first = 0, 0
+    for row in range(-SEARCH_AHEAD, len(owner)):
+        prefetch_search(lists, owner, neighbour, positions, row)
+        if row < 0:
+            continue
+        vertex = owner[row]
+        position = _find_expected(lists, vertex, neighbour[row], positions[row])
+        positions[row] = position
+        if position >= 0:
+            there += 1
+            if len(weights):
+                weights[row] = lists.weights[lists.starts[vertex] + position]
+        if row + 1 == len(owner) or owner[row + 1] != vertex:
+            want(lists, vertex, row + 1 - first, True, kind, wants)
+            first = row + 1
     return there
 
 
 @kernel
-def weights_at(lists: PackedLists, owner: Column, positions: Positions, weights: Patterns) -> None:
-    """Write the weight of each arc, given its position."""
-    for row in range(len(owner)):
-        weights[row] = lists.weights[lists.starts[owner[row]] + positions[row]]
+def look_up_all(
+    lists: PackedLists, arcs: tuple[Any, Any, Any], searching: bool, wants: Wants
+) -> tuple[int, int, int]:
+    """Look up arcs to be inserted, deleted and re-weighted, in one call; return how many of each are there.
+
+    Each kind is owner, neighbour, positions and weights. Arcs to be inserted are known not to be there unless
+    `searching`.
+    """
+    new, old, same = arcs
+    present = 0
+    if searching:
+        present = look_up(lists, new[0], new[1], new[2], new[3], INSERTED, wants)
+    else:
+        want_all(lists, new[0], False, INSERTED, wants)
+    return (
+        present,
+        look_up(lists, old[0], old[1], old[2], old[3], DELETED, wants),
+        look_up(lists, same[0], same[1], same[2], same[3], REWEIGHTED, wants),
+    )
+
+
+@kernel
+def _find_expected(lists: PackedLists, vertex: int, neighbour: int, expected: int) -> int:
+    """Find a neighbour, in an indexed list first where `prefetch_search` expects it."""
+    if has_index(lists, vertex):
+        if expected < 0 or lists.neighbours[lists.starts[vertex] + expected] == neighbour:
+            return expected
+        return find_indexed(lists, vertex, neighbour)
+    return find(lists, vertex, neighbour)
+
+
+@kernel
+def turning_keys(neighbour: Column, keys: Positions) -> None:
+    """Write for each arc its neighbour, and its row in the lower half: sorted, they say how to turn arcs round.
+
+    That the row travels in the number is cheaper than sorting rows by a key.
+    """
+    for row in range(len(keys)):
+        keys[row] = (wide(neighbour[row]) << 32) | row
+
+
+@kernel
+def turn(
+    keys: Positions, arcs: tuple[Column, Column, Patterns], turned: tuple[Column, Column, Patterns]
+) -> None:
+    """Write arcs in the order of their sorted keys, with owner and neighbour exchanged."""
+    owner, neighbour, weights = arcs
+    for place in range(len(keys)):
+        row = keys[place] & 0xFFFFFFFF
+        turned[0][place] = neighbour[row]
+        turned[1][place] = owner[row]
+        if len(weights):
+            turned[2][place] = weights[row]
 
 
 @kernel
@@ -103,13 +191,14 @@ def delete_all(lists: PackedLists, owner: Column, neighbour: Column, positions: 
         vertex, last = owner[first], group_end(owner, first)
         before = line_count(lists, wide(lists.degrees[vertex]))
         indexed = has_index(lists, vertex)
-        # From the back, so that the element moved into a hole is never one that is still to be deleted. With
-        # an index, positions that moved are simply looked up again.
-        if not indexed:
+        # From the back, so that the element moved into a hole is never one that is still to be deleted. Where many go
+        # from a list with an index, positions that moved are looked up again: sorting them takes longer.
+        sorted_ = not indexed or last - first <= _MOST_SORTED
+        if sorted_:
             _sort_descending(positions, first, last)
         for row in range(first, last):
             prefetch_holes(lists, owner, neighbour, positions, row)
-            position = find_indexed(lists, vertex, neighbour[row]) if indexed else positions[row]
+            position = positions[row] if sorted_ else find_indexed(lists, vertex, neighbour[row])
             _delete_at(lists, vertex, position, indexed)
         if indexed and 2 * lists.degrees[vertex] < LONGEST_SCAN:
             drop_index(lists, vertex)
@@ -118,15 +207,23 @@ def delete_all(lists: PackedLists, owner: Column, neighbour: Column, positions: 
 
 
 @kernel
-def lines_wanted(lists: PackedLists, owner: Column) -> int:
-    """Return how many more lines are in use once each owner has one more arc for each time it is named."""
-    total, first = 0, 0
+def want_all(lists: PackedLists, owner: Column, searched: bool, kind: int, wants: Wants) -> None:
+    """Add to `wants` what this `kind` of change asks of lists that are not looked up."""
+    first = 0
     while first < len(owner):
-        vertex, last = owner[first], group_end(owner, first)
-        degree = wide(lists.degrees[vertex])
-        total += line_count(lists, degree + last - first) - line_count(lists, degree)
+        last = group_end(owner, first)
+        prefetch_heads(lists, owner, first)
+        want(lists, owner[first], last - first, searched, kind, wants)
         first = last
-    return total
+
+
+@kernel
+def want(lists: PackedLists, vertex: int, arcs: int, searched: bool, kind: int, wants: Wants) -> None:
+    """Add to `wants` what one list asks for."""
+    before = wide(lists.degrees[vertex])
+    degree = before + arcs if kind == INSERTED else before
+    wants[kind] += slots_wanted(lists, vertex, degree, searched)
+    wants[LINES_WANTED] += line_count(lists, degree) - line_count(lists, before)
 
 
 @kernel

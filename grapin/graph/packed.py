@@ -19,11 +19,20 @@ from grapin.compiled import kernel
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
 COUNTERS = 6
+INSERTED, DELETED, REWEIGHTED, LINES_WANTED = range(4)
+"""Places in `Wants`: slots for the sake of arcs that come, go or get another weight; and lines."""
 
 Column = NDArray[np.int32]
 Patterns = NDArray[np.int32]
 """Weights as 32-bit patterns."""
 Positions = NDArray[np.int64]
+Wants = NDArray[np.int64]
+"""What a batch asks of the arrays at most: slots for indices, and lines that were not in use before."""
+
+
+def new_wants() -> Wants:
+    """Return a tally of wants with nothing in it."""
+    return np.zeros(4, np.int64)
 
 
 class PackedLists(NamedTuple):
