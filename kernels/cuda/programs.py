@@ -5,7 +5,8 @@ from typing import Any
 from grapin.errors import InvalidArgument
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
-from grapin.programs.program import Monotone, Program
+from grapin.kernels.cuda.pagerank.query import PageRankQuery
+from grapin.programs.program import Accumulative, Monotone, Program
 from grapin.systems import System
 from grapin.work import Query
 
@@ -16,4 +17,6 @@ def make_query(
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
+    if isinstance(program, Accumulative):
+        return PageRankQuery(backend, program, system)
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")

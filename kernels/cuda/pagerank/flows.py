@@ -1,8 +1,9 @@
 """Flows: what a batch does to the equations of PageRank, before anything is pushed.
 
-As on the CPU (`kernels/cpu/pagerank/flows.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u). When a
-batch changes the degree, the flow is kept, p(u) is scaled with the degree, and u's own residual takes up the difference:
-no list is read, however large the hubs a batch touches. The published way keeps p(u) instead and tells every neighbour.
+As on the CPU (`kernels/cpu/pagerank/flows.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u). When
+a batch changes the degree, the flow is kept, p(u) is scaled with the degree, and u's own residual takes up the
+difference: no list is read, however large the hubs a batch touches. The published way keeps p(u) instead and tells
+every neighbour.
 
 Each step is a launch over the batch, and the order of launches is all the order it needs: what is touched is out of R
 before a flow changes, and all flows have changed before an amount is scaled.
@@ -62,9 +63,7 @@ def open_lists(touched: Any, degrees: Any, state: Ranks) -> None:
     add_to_total(0.0, rounded, state)
 
 
-def change_flows(
-    sources: Any, targets: Any, sign: Any, damping: Any, degrees: Any, state: Ranks
-) -> None:
+def change_flows(sources: Any, targets: Any, sign: Any, damping: Any, degrees: Any, state: Ranks) -> None:
     """Let edges come (sign 1) or go (-1) with the flow of their source before the batch, or after it if it had none."""
     rest = state.sums[REST]
     growth = mass = rounded = 0.0

@@ -2,9 +2,9 @@
 
 They read the device's own memory and no list, except that `renew` has all vertices push what they ever pushed.
 
-`rescale` is as on the CPU (`kernels/cpu/pagerank/passes.py`): residuals all of one sign lose only the part 1 - d of their
-sum when all push, but ranks are scaled to sum 1 in the end, so the total does not matter and can be scaled away. What is
-left has both signs, and meets and cancels.
+`rescale` is as on the CPU (`kernels/cpu/pagerank/passes.py`): residuals all of one sign lose only the part 1 - d of
+their sum when all push, but ranks are scaled to sum 1 in the end, so the total does not matter and can be scaled away.
+What is left has both signs, and meets and cancels.
 """
 
 from typing import Any

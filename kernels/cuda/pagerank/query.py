@@ -1,9 +1,9 @@
 """PageRank on a GPU: residuals on the device between batches, and the order of kernels that keeps the error bounded.
 
 A batch first changes flows (`flows.py`), then rounds of pushes (`rounds.py`) bring the error within the tolerance. The
-host comes in only when rounds stop for another reason: all that waited is used up, and the line from which vertices wait
-has to be lowered; so many edges were read that scaling the total away may pay (`passes.py`); or rounding has to be
-forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
+host comes in only when rounds stop for another reason: all that waited is used up, and the line from which vertices
+wait has to be lowered; so many edges were read that scaling the total away may pay (`passes.py`); or rounding has to
+be forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
 """
 
 from dataclasses import dataclass, field
@@ -13,14 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.counters import Counters
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cuda import lists, walk
-from grapin.kernels.cuda.backend import Backend, Shape, bind
+from grapin.kernels.cuda.backend import Backend, Shape
 from grapin.kernels.cuda.index import ListIndex
-from grapin.kernels.cuda.lists import Reading
-from grapin.kernels.cuda.pagerank import flows, passes, residuals, rounds
+from grapin.kernels.cuda.lists import (
+    ITERATION,
+    PROGRESS_SIZE,
+    STRIPES,
+    TALLY_SIZE,
+    TRACE_FIELDS,
+    TRACED,
+    Reading,
+    counters_of,
+)
+from grapin.kernels.cuda.pagerank.binding import bind_pagerank
 from grapin.kernels.cuda.pagerank.residuals import (
     CHANGED,
     CHOSEN_FROM,
@@ -81,7 +88,7 @@ class PageRankQuery:
     In its `Work`, `changed` counts the vertices that passed a change on, each once.
     """
 
-    def __init__(self, program: Accumulative, system: System, backend: Backend) -> None:
+    def __init__(self, backend: Backend, program: Accumulative, system: System, **sizes: Any) -> None:
         self.program = program
         self.system = system
         self._backend = backend
@@ -90,19 +97,7 @@ class PageRankQuery:
         damping = max(program.damping, MARGIN)
         self._allowed = program.tolerance * (1 - damping) / (2 * damping) * (1 - MARGIN)
         """How large R may be as a part of Q."""
-        self._kernels = bind(
-            backend,
-            "pagerank",
-            functions=residuals.FUNCTIONS,
-            kernels=(*flows.KERNELS, *passes.KERNELS, *rounds.KERNELS),
-        )
-        self._walks = bind(
-            backend,
-            "pagerank",
-            functions=(*lists.FUNCTIONS, *residuals.FUNCTIONS, *rounds.VISIT, *walk.FUNCTIONS),
-            kernels=walk.KERNELS,
-            weight_at=backend.function(lists.unit_weight),
-        )
+        self._kernels = bind_pagerank(backend, **sizes)
         self._index = ListIndex(backend, system.transfer, weights=False)
         self._state: Ranks = new_ranks(backend, 0)
         self._sums: NDArray[np.float64] = backend.download(self._state.sums)
@@ -114,6 +109,7 @@ class PageRankQuery:
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
         """Compute the ranks from nothing."""
         self._index.update(snapshot, None)
+        self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
         self._restart(run)
         return self._work(run)
@@ -123,7 +119,7 @@ class PageRankQuery:
         self._index.update(snapshot, applied)
         self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
-        if self.system.repair == "recompute":
+        if self.system.repair == "recompute" or not snapshot.edges:  # without edges all is known at once
             self._restart(run)
             return self._work(run)
         self._change(run, applied)
@@ -137,7 +133,9 @@ class PageRankQuery:
     def values(self) -> NDArray[np.float64]:
         """Return the rank of each vertex below the bound; those that do not exist have 0."""
         amounts = self._amounts(0, self._bound)
-        amounts /= max(amounts.sum(), 1.0)  # every vertex has at least 1: only where there is none, it is less
+        amounts /= max(
+            amounts.sum(), 1.0
+        )  # every vertex has at least 1: only where there is none, it is less
         return amounts
 
     def parents(self) -> NDArray[np.int32]:
@@ -155,7 +153,9 @@ class PageRankQuery:
 
     def memory(self) -> dict[str, int]:
         """Return the bytes on the device by part."""
-        return {name: int(array.nbytes) for name, array in self._state._asdict().items()} | self._index.memory()
+        return {
+            name: int(array.nbytes) for name, array in self._state._asdict().items()
+        } | self._index.memory()
 
     def _amounts(self, begin: int, end: int) -> NDArray[np.float64]:
         backend, state = self._backend, self._state
@@ -174,12 +174,13 @@ class PageRankQuery:
         backend = self._backend
         self._runs += 1
         reading = Reading(
-            tallies=backend.full(lists.STRIPES * lists.TALLY_SIZE, 0, np.int64),
-            progress=backend.full(lists.PROGRESS_SIZE, 0, np.int64),
-            trace=backend.empty(snapshot.bound * lists.TRACE_FIELDS if tracing else 0, np.int64),
+            tallies=backend.full(STRIPES * TALLY_SIZE, 0, np.int64),
+            progress=backend.full(PROGRESS_SIZE, 0, np.int64),
+            trace=backend.empty(snapshot.bound * TRACE_FIELDS if tracing else 0, np.int64),
             accesses=backend.empty(0, np.uint8),
-            long_lists=backend.empty(1 + snapshot.edges // walk.LONG, np.int32),
+            long_lists=self._state.long_lists,
         )
+        backend.fill(backend.part(reading.progress, ITERATION, ITERATION + 1), 1)
         return _Run(self._runs, snapshot, reading, tracing)
 
     def _reserve(self, bound: int) -> None:
@@ -192,17 +193,13 @@ class PageRankQuery:
     def _restart(self, run: _Run) -> None:
         run.dense = True
         backend, alive = self._backend, run.snapshot.alive
-        if run.snapshot.bound > len(self._state.pushed):
-            self._state = new_ranks(backend, run.snapshot.bound)
-        self._bound = run.snapshot.bound
         self._begin_run()
         backend.fill(self._state.control, 0)
-        if self._bound:
-            self._launch(
-                self._kernels.reset, self._state, backend.upload(alive), self._index.out.degrees, self._keeping
-            )
-        floor = self._floor(run) if self._keeping else self._allowed
-        self._survey(run, floor * np.count_nonzero(alive) if self._keeping else self._allowed)
+        self._launch(
+            self._kernels.reset, self._state, backend.upload(alive), self._index.out.degrees, self._keeping
+        )
+        floor = self._floor(run) * np.count_nonzero(alive)
+        self._survey(run, floor if self._keeping else self._allowed)
         self._converge(run)
 
     def _begin_run(self) -> None:
@@ -243,20 +240,18 @@ class PageRankQuery:
     def _walk(self, run: _Run) -> None:
         """Let the chosen hand their shares on."""
         state, out = self._state, self._index.out
-        self._launch(
-            self._walks.walk, state, run.reading, out, 0, state.chosen, state.control, CHOSEN_FROM
-        )
-        self._launch(self._walks.walk_long, state, run.reading, out, 0)
+        self._launch(self._kernels.walk, state, run.reading, out, 0, state.chosen, state.control, CHOSEN_FROM)
+        self._launch(self._kernels.walk_long, state, run.reading, out, 0)
         if run.tracing:
             self._take_trace(run)
 
     def _take_trace(self, run: _Run) -> None:
-        """Fetch what one walk read, in the order of vertices: which warp was first is nobody's business."""
+        """Fetch what one walk read, in the order of vertices: which warp came first is chance."""
         backend, reading = self._backend, run.reading
-        used = int(backend.download(reading.progress)[lists.TRACED]) * lists.TRACE_FIELDS
-        rows = backend.download(backend.part(reading.trace, 0, used)).reshape(-1, lists.TRACE_FIELDS)
+        used = int(backend.download(reading.progress)[TRACED]) * TRACE_FIELDS
+        rows = backend.download(backend.part(reading.trace, 0, used)).reshape(-1, TRACE_FIELDS)
         run.reads.append(rows[np.argsort(rows[:, 1])])
-        backend.fill(backend.part(reading.progress, lists.TRACED, lists.TRACED + 1), 0)
+        backend.fill(backend.part(reading.progress, TRACED, TRACED + 1), 0)
 
     def _survey(self, run: _Run, rest: float) -> None:
         """Look at all residuals, and let those wait that are worth at least `rest`."""
@@ -266,6 +261,7 @@ class PageRankQuery:
 
     def _renew(self, run: _Run) -> None:
         """Compute all residuals from the lists."""
+        self._launch_warp(self._kernels.end_walk, self._state, run.reading)
         self._launch(
             self._kernels.renew,
             self._state,
@@ -333,7 +329,9 @@ class PageRankQuery:
     def _straighten(self, run: _Run, sums: NDArray[np.float64], floor: float) -> None:
         """Scale the total of all residuals away if it is most of R, and let rounds go on."""
         excess = (sums[TOTAL] + sums[DRIFT]) / sums[MASS]
-        if excess > run.excess * (1 - (1 - self.program.damping) / 2):  # scaling may double R: it did not make up
+        if excess > run.excess * (
+            1 - (1 - self.program.damping) / 2
+        ):  # scaling may double R: it did not make up
             run.patience *= 2
         self._survey(run, sums[REST])
         now = self._backend.download(self._state.sums)
@@ -349,13 +347,12 @@ class PageRankQuery:
 
     def _work(self, run: _Run) -> Work:
         backend, reading = self._backend, run.reading
-        counts = backend.download(reading.tallies).reshape(lists.STRIPES, lists.TALLY_SIZE).sum(axis=0).tolist()
-        requests = counts[lists.REQUESTS : lists.REQUESTS + 4]
-        none = np.empty((0, lists.TRACE_FIELDS), np.int64)
         return Work(
-            iterations=int(backend.download(reading.progress)[lists.ITERATION]),
+            iterations=int(backend.download(reading.progress)[ITERATION]) - 1,
             changed=int(backend.download(self._state.control)[CHANGED]),
             dense=run.dense,
-            counters=Counters.of(counts[lists.EDGES], counts[lists.LISTS], requests, counts[lists.PAGES]),
-            reads=np.concatenate([none, *run.reads]) if run.tracing else None,
+            counters=counters_of(backend.download(reading.tallies)),
+            reads=np.concatenate([np.empty((0, TRACE_FIELDS), np.int64), *run.reads])
+            if run.tracing
+            else None,
         )

@@ -1,20 +1,21 @@
 """Residuals on the device: how far each vertex is from its equation, who waits to push, how wrong all is in sum.
 
-The equation and the proof of its error bound are those of the CPU (`kernels/cpu/pagerank/residuals.py`): a pushed amount
-p(v), on which the neighbours count, a residual r(v), the reported q = p + r, and
+The equation and the proof of its error bound are those of the CPU (`kernels/cpu/pagerank/residuals.py`): a pushed
+amount p(v), on which the neighbours count, a residual r(v), the reported q = p + r, and
 
     error <= 2 d R / ((1 - d) Q),    R the sum of |r| over vertices with out-edges, Q the sum of q.
 
 It holds whatever the order of pushes, so thousands of vertices may push at once.
 
-**Who waits.** What a read edge is worth is |r| / degree. All vertices worth at least `REST` wait in one list, each once.
-Whoever adds to a residual sees from the old value, which the atomic addition returns, whether the vertex has just
-crossed that line, and files it then: nobody has to search. The list is kept between batches; all residuals are looked at
-only when it is used up and R is still too large.
+**Who waits.** What a read edge is worth is |r| / degree. All vertices worth at least `REST` wait in one list, each
+once. Whoever adds to a residual sees from the old value, which the atomic addition returns, whether the vertex has
+just crossed that line, and files it then: nobody has to search. The list is kept between batches; all residuals are
+looked at only when it is used up and R is still too large.
 
-**Rounding.** An atomic addition rounds once, like any other, and what it adds to R is computed from the very values that
-it found and left behind, so R is the sum of what is stored, whoever came first. `DRIFT` adds up the worst case of all that
-is rounded on the way, in residuals and in R itself, as if no two errors ever cancelled; it counts as a part of R.
+**Rounding.** An atomic addition rounds once, like any other, and what it adds to R is computed from the very values
+that it found and left behind, so R is the sum of what is stored, whoever came first. `DRIFT` adds up the worst case of
+all that is rounded on the way, in residuals and in R itself, as if no two errors ever cancelled; it counts as a part
+of R.
 """
 
 from typing import Any, NamedTuple
@@ -60,6 +61,8 @@ class Ranks(NamedTuple):
     """Those that wait, in one half; the other is for those that wait after the next round."""
     chosen: Any
     """Those that push in this round."""
+    long_lists: Any
+    """Those of them whose lists blocks share, for `walk.py`."""
     control: Any
     sums: Any
     stripes: Any
@@ -81,6 +84,7 @@ def new_ranks(backend: Backend, capacity: int) -> Ranks:
         change=backend.full(capacity, 0, np.int32),
         waiting=backend.empty(2 * capacity, np.int32),
         chosen=backend.empty(capacity, np.int32),
+        long_lists=backend.empty(capacity, np.int32),
         control=backend.full(CONTROLS, 0, np.int64),
         sums=backend.full(SUMS, 0.0, np.float64),
         stripes=backend.full(2 * STRIPES, 0.0, np.float64),
@@ -124,7 +128,8 @@ def add_over_warp(value: Any, place: Any, sums: Any) -> None:
 def add_to_total(growth: Any, rounded: Any, state: Ranks) -> None:
     """Add to R what each lane of a warp has, and to the drift the sizes that were rounded for it.
 
-    In adding up a warp in five steps no sum is larger than the sizes of its lanes together; then comes one at the stripe.
+    In adding up a warp in five steps no sum is larger than the sizes of its lanes together; then comes one at the
+    stripe.
     """
     rounded = warp_sum(rounded + 6.0 * abs(growth))
     growth = warp_sum(growth)

@@ -1,9 +1,9 @@
 """Rounds: all that wait and are worth more than a threshold push at once; then the threshold falls.
 
 A round is four launches: `begin_round` looks at the sums and decides whether there is one at all, `choose` takes the
-residuals of those that push, and a walk over their lists, long ones apart, hands them on (`begin` and `visit`, bound to
-`walk.py`). The host launches several rounds ahead; once one of them finds a reason to stop, those behind it find nothing
-to do. So no round waits for the host.
+residuals of those that push, and a walk over their lists, long ones apart, hands them on (`begin` and `visit`, bound
+to `walk.py`). The host launches several rounds ahead; once one of them finds a reason to stop, those behind it find
+nothing to do. So no round waits for the host.
 
 The threshold begins at the largest worth and falls by one factor a round. Pushing strictly best first, as a CPU does,
 reads about as many edges, but in hundreds of rounds of a handful of vertices each.
@@ -34,13 +34,21 @@ from grapin.kernels.cuda.pagerank.residuals import (
     collect_total,
     receive,
 )
-from grapin.kernels.cuda.warp import lane_id, warp_minimum, warp_sum
+from grapin.kernels.cuda.warp import lane_id, warp_sum
 
 FALL = 2**-0.5
 """What a round leaves of the threshold. With half of it, rounds are half as many and read up to a half more edges."""
 PUSHING, WITHIN, USED_UP, LONG_RUN = range(4)
-"""Why rounds stop: they do not; the error is within the tolerance; all that waits has been pushed down to `REST`; so many
-edges were read that all residuals had better be looked at."""
+"""Why rounds stop: they do not; the error is within the tolerance; all that waits has been pushed down to `REST`; so
+many edges were read that all residuals had better be looked at."""
+
+
+def end_walk(state: Ranks, reading: Reading) -> None:
+    """Count a walk as an iteration, and make room for another; one warp."""
+    if lane_id() == 0 and state.control[CHOSEN] > 0:
+        reading.progress[ITERATION] += 1
+        reading.progress[LONG_LISTS] = 0
+        state.control[CHOSEN] = 0
 
 
 def begin_round(state: Ranks, reading: Reading, allowed: Any, floor: Any, limit: Any) -> None:
@@ -51,12 +59,9 @@ def begin_round(state: Ranks, reading: Reading, allowed: Any, floor: Any, limit:
     """
     control, sums = state.control, state.sums
     collect_total(state)
+    end_walk(state, reading)
     if lane_id() > 0:
         return
-    if control[CHOSEN] > 0:
-        reading.progress[ITERATION] += 1
-        reading.progress[LONG_LISTS] = 0
-        control[CHOSEN] = 0
     control[ACTIVE] = 0
     if control[STATUS] != PUSHING:
         return
@@ -78,6 +83,8 @@ def choose(state: Ranks, degrees: Any, run: Any, damping: Any) -> None:
     """Take the residuals of those above the threshold, keep those above `REST` waiting, and let the others go."""
     control, sums = state.control, state.sums
     rest, threshold, active = sums[REST], sums[THRESHOLD], control[ACTIVE]
+    if active == 0:
+        return
     kept_from = control[SIDE] * state.pushed.size
     read_from = state.pushed.size - kept_from
     lane = lane_id()
@@ -157,11 +164,10 @@ def find_peak(state: Ranks) -> None:
         scale = state.cells[2 * vertex + 1]
         if scale > 0.0:
             best = max(best, abs(state.cells[2 * vertex]) / scale)
-    best = -warp_minimum(-best)
-    if lane_id() == 0:
+    if best > state.sums[THRESHOLD]:  # it only rises, so an old value does no harm
         cuda.atomic.max(state.sums, THRESHOLD, best)
 
 
-VISIT = (begin, visit)
-"""What the walk over the lists of those that push is bound to."""
-KERNELS = (begin_round, choose, resume, find_peak)
+FUNCTIONS = (end_walk, begin, visit)
+"""What kernels are bound to: `begin_round`, and the walk over the lists of those that push."""
+KERNELS = (begin_round, end_walk, choose, resume, find_peak)
