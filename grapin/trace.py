@@ -140,7 +140,7 @@ class TraceWriter:
             slots = len(snapshot.out.neighbours), in_slots
             self._phases.append((snapshot.version, program, snapshot.bound, snapshot.edges, *slots))
         if applied is not None:
-            self._changes.append(_typed(_CHANGE_COLUMNS, _changed_lists(snapshot, applied)))
+            self._changes.append(_typed(_CHANGE_COLUMNS, changed_lists(snapshot, applied)))
 
     def trace(self) -> Trace:
         """Return all that was written so far."""
@@ -153,7 +153,7 @@ class TraceWriter:
         )
 
 
-def _changed_lists(snapshot: Snapshot, applied: Applied) -> tuple[NDArray[Any], ...]:
+def changed_lists(snapshot: Snapshot, applied: Applied) -> tuple[NDArray[Any], ...]:
     """Return the columns of the lists that a batch changed, each list once, out-lists first."""
     edges = (applied.inserted, applied.deleted, applied.reweighted)
     sides = [(snapshot.out, np.concatenate([part.source for part in edges]), 0)]

@@ -1,0 +1,70 @@
+"""`oracle`: the clairvoyant choice for each version, to measure others against; it needs a recorded trace.
+
+Knowing what the coming batch reads, it holds what saves most on the link for the room it takes during that batch. A
+copy that is there already saves every read of its list; one that is not yet saves all but the first, which makes it.
+Among lists that save nothing yet, those read most for their size come first: later batches will find them. What the
+batch does not read is given up only for what it does.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.cache.holdings import Holdings, Places
+from grapin.cache.policy import Policy
+
+
+class Coming(NamedTuple):
+    """The lists that one version's phases will read, each once."""
+
+    places: Places
+    times: NDArray[np.int64]
+    """How often each is read."""
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def coming_of(rows: NDArray[np.int64]) -> Coming:
+    """Sum up rows of iteration, place, start, length, arrays."""
+    places, first, times = np.unique(rows[:, 1], return_index=True, return_counts=True)
+    return Coming(places, times, rows[first, 2], rows[first, 3])
+
+
+class Oracle(Policy):
+    """Holds what the coming batch will profit from most; otherwise as `adaptive`: filled on first use, patched."""
+
+    def __init__(self, future: Iterator[Coming]) -> None:
+        self._future = future
+        self._chosen = np.empty(0, np.int64)
+        self._wanted = 0
+
+    def choose(self, holdings: Holdings) -> Places:
+        """Return what must go for what the coming batch profits from."""
+        chunks = holdings.chunks
+        coming = next(self._future)
+        holdings.learn(coming.places, coming.starts, coming.lengths)
+        able = holdings.cacheable(coming.places)
+        places, times = coming.places[able], coming.times[able]
+        density = holdings.sectors(places) / holdings.lengths[places]
+        saved = times - (holdings.copied[places] == 0)
+        best = places[np.lexsort((-times * density, -saved * density))]
+        sizes = np.cumsum(np.maximum(holdings.lengths[best], chunks.rooms[best]))
+        self._chosen = np.sort(best[: np.searchsorted(sizes, chunks.capacity, side="right")])
+        entering = self._chosen[~holdings.has_slot(self._chosen)]
+        self._wanted = int(holdings.lengths[entering].sum())
+        held = chunks.held()
+        return chunks.first_with(held[~self._is_chosen(held)], self._wanted - chunks.free)
+
+    def wanted(self) -> int:
+        """Return the room of what was chosen and is not there."""
+        return self._wanted
+
+    def admits(self, holdings: Holdings, places: Places) -> NDArray[np.bool_]:
+        """Let in what was chosen."""
+        del holdings
+        return self._is_chosen(places)
+
+    def _is_chosen(self, places: Places) -> NDArray[np.bool_]:
+        return np.isin(places, self._chosen, assume_unique=True)

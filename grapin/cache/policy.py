@@ -1,0 +1,40 @@
+"""`Policy`: what is decided about copies, and when. The base class is the policy `none`: nothing is ever held."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.cache.holdings import Holdings, Places
+
+
+class Policy:
+    """One way to choose what a device holds; a policy overrides what it does differently from holding nothing."""
+
+    in_advance = False
+    """Whether chosen lists are read before the computation, rather than left behind by the first read of them."""
+
+    def choose(self, holdings: Holdings) -> Places:
+        """In advance: return the lists to hold during the coming batch. Otherwise: those to give up before it."""
+        del holdings
+        return np.empty(0, np.int64)
+
+    def wanted(self) -> int:
+        """Return how many elements reads may fill after a choice; space is reclaimed so that they are ready."""
+        return 0
+
+    def admits(self, holdings: Holdings, places: Places) -> NDArray[np.bool_]:
+        """Tell which lists without a slot, being read from the host in this order, may leave a copy behind."""
+        del holdings
+        return np.zeros(len(places), np.bool_)
+
+    def refused(self, elements: int) -> None:
+        """Hear how many elements of admitted lists found no room."""
+
+    def patience(self, holdings: Holdings) -> float:
+        """Return how many elements a phase reads until the policy is asked whether it is restless."""
+        del holdings
+        return np.inf
+
+    def restless(self, holdings: Holdings) -> bool:
+        """Tell, between two iterations of a phase, whether to choose again before the next."""
+        del holdings
+        return False
