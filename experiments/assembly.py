@@ -1,16 +1,26 @@
-"""From a kernel to PTX to machine code without a GPU: what the assembler says a kernel needs."""
+"""From a kernel to PTX to machine code without a GPU: what compiler and assembler make of it, and what it then needs.
 
+Compiling takes seconds a kernel, so PTX is kept in the temporary folder under a digest of all that went into it: two
+processes that test the same kernels compile them once.
+"""
+
+import hashlib
+import os
 import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 from grapin.errors import MissingDependency
 
 WHEELS = ("nvidia-nvvm", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc")
 """Compiler, runtime compiler and assembler. They must be of one release, so a toolkit beside Python does not count."""
+ENTRY = "kernel"
+"""What every kernel is called in PTX; Numba's own names are long and count up within a process."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +47,63 @@ def missing() -> str | None:
     return None
 
 
+def to_ptx(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
+    """Compile a kernel's plain function for arguments of these Numba types, as a launch on such a GPU would."""
+    _require_compiler()
+    versions = [version(name) for name in ("numba", "numba-cuda", "nvidia-nvvm")]
+    origin = repr((fingerprint(kernel), types, capability, versions))
+    folder = Path(tempfile.gettempdir()) / f"grapin-ptx-{os.getuid()}"
+    kept = folder / f"{hashlib.sha256(origin.encode()).hexdigest()}.ptx"
+    if not kept.exists():
+        folder.mkdir(exist_ok=True)
+        written = kept.with_suffix(f".{os.getpid()}")
+        written.write_text(_compiled(kernel, types, capability))
+        written.rename(kept)
+    return kept.read_text()
+
+
+def _compiled(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
+    from numba import cuda
+
+    ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability)
+    (entry,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
+    return re.sub(r"_ZN08NumbaEnv[\w$]*", "environment", str(ptx).replace(entry, ENTRY))
+
+
+def fingerprint(function: Any) -> str:
+    """Name everything a function is made of: its code, what it closes over, and all that its global names stand for."""
+    plain = getattr(function, "py_func", function)
+    if not isinstance(plain, FunctionType):
+        return repr(function)
+    cells = [fingerprint(cell.cell_contents) for cell in plain.__closure__ or ()]
+    names = sorted(_names(plain.__code__))
+    bound = {name: fingerprint(plain.__globals__[name]) for name in names if name in plain.__globals__}
+    parts = repr((_code(plain.__code__), repr(plain.__defaults__), cells, bound))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars))
+
+
 def assemble(ptx: str, capability: tuple[int, int]) -> Needs:
     """Assemble the PTX of one kernel and return what it needs; PTX that is refused is a `RuntimeError`."""
-    reason = missing()
-    if reason is not None:
-        raise MissingDependency(reason)
+    _require_compiler()
     from cuda.pathfinder import find_nvidia_binary_utility
 
+    target = f"sm_{capability[0]}{capability[1]}"
+    assembler = str(find_nvidia_binary_utility("ptxas"))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(ptx)
-        target = f"sm_{capability[0]}{capability[1]}"
         run = subprocess.run(  # noqa: S603 - the toolkit's own assembler, on our own file
-            [
-                str(find_nvidia_binary_utility("ptxas")),
-                "-v",
-                f"-arch={target}",
-                str(source),
-                "-o",
-                str(source.with_suffix(".cubin")),
-            ],
+            [assembler, "-v", f"-arch={target}", str(source), "-o", str(source.with_suffix(".cubin"))],
             capture_output=True,
             text=True,
             check=False,
@@ -81,3 +128,9 @@ def _numbers(pattern: str, said: str) -> list[int]:
     if len(found) != 1:
         raise RuntimeError(f"ptxas must speak of one kernel, but said: {said.strip()}")
     return [int(number) for number in (found[0] if isinstance(found[0], tuple) else found)]
+
+
+def _require_compiler() -> None:
+    reason = missing()
+    if reason is not None:
+        raise MissingDependency(reason)

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,20 @@ def record_bars(experiment: str, configuration: dict[str, Any], bars: Iterable[B
         "experiment": experiment,
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "device": processor(),
-        "versions": {name: version(name) for name in ("grapin", "numba", "numpy", "scipy", "networkit")},
+        "versions": {name: _version(name) for name in ("grapin", "numba", "numpy", "scipy", "networkit")},
         "configuration": configuration,
         "bars": [asdict(bar) | {"verdict": bar.verdict} for bar in bars],
     }
     with path.open("a") as file:
         file.write(json.dumps(record) + "\n")
     return path
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def processor() -> str:

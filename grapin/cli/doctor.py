@@ -1,4 +1,4 @@
-"""`grapin doctor`: what can be used here and, for what cannot, why and what to install."""
+"""`grapin doctor`: what can be used here, or why not and what to install; and whether a device gives right answers."""
 
 import os
 import platform
@@ -9,9 +9,12 @@ import click
 from rich.markup import escape
 
 from grapin import __version__
+from grapin.cli.exit_codes import WRONG
 from grapin.cli.tables import print_table
 from grapin.engine.devices import DEVICES, device, open_device
+from grapin.progress import progress
 from grapin.systems import SYSTEMS
+from grapin.units import format_seconds
 
 _LIBRARIES = {
     "numpy": ("arrays", ""),
@@ -21,17 +24,34 @@ _LIBRARIES = {
     "scipy": ("Matrix Market files, sparse matrices", "scipy"),
     "networkx": ("graphs from and to NetworkX", "networkx"),
     "hypothesis": ("grapin.testing", "testing"),
+    "numba-cuda": ("devices cuda and cudasim", "cudasim"),
+    "cupy-cuda12x": ("device cuda with a driver for CUDA 12", "cuda12"),
+    "cupy-cuda13x": ("device cuda with a driver for CUDA 13", "cuda13"),
 }
 """What each library is for, and the extra that installs it."""
+_SCALES = {"cuda": 14, "cudasim": 5}
+"""How large the self-test's graphs are, as powers of two: a GPU should be busy, a simulator done within minutes."""
+_USUAL_SCALE = 10
 
 
 @click.command()
-def command() -> None:
-    """Show which devices, systems and libraries there are on this machine."""
+@click.option("--device", "name", type=click.Choice(list(DEVICES)), help="Run the self-test of this device.")
+@click.option(
+    "--scale", type=click.IntRange(3, 24), help="Vertices of the self-test's graphs, as a power of two."
+)
+@click.option("--seed", default=0, show_default=True, help="Draws other graphs and batches.")
+def command(name: str | None, scale: int | None, seed: int) -> int:
+    """Show which devices, systems and libraries there are; with --device, test one of them.
+
+    The self-test keeps every program fresh under every system on small graphs, and compares each value with the
+    reference. Exit code 1 says that something was wrong.
+    """
+    if name is not None:
+        return _test(name, scale or _SCALES.get(name, _USUAL_SCALE), seed)
     print_table(
         f"grapin {__version__}, Python {platform.python_version()}, {sys.platform}, {os.cpu_count()} cores",
         ("device", "here", "remark"),
-        [_device_row(name) for name in DEVICES],
+        [_device_row(each) for each in DEVICES],
         numbers=False,
     )
     print_table(
@@ -41,12 +61,53 @@ def command() -> None:
         numbers=False,
     )
     print_table("libraries", ("name", "version", "what for"), map(_library_row, _LIBRARIES), numbers=False)
+    return 0
+
+
+def _test(name: str, scale: int, seed: int) -> int:
+    from grapin.engine.selftest import KINDS, PROGRAMS, selftest
+
+    open_device(name)
+    if name == "cuda":
+        from grapin.kernels.cuda.description import describe
+
+        print_table("this GPU", ("what", "value"), list(describe().items()), numbers=False)
+    trials = []
+    with progress(f"testing {name}", len(KINDS) * len(PROGRAMS) * len(SYSTEMS)) as advance:
+        for trial in selftest(name, scale=scale, seed=seed):
+            trials.append(trial)
+            advance(1)
+    print_table(
+        f"self-test of {name} on graphs of {2**scale:,} vertices, seed {seed}",
+        ("program", "graph", *SYSTEMS),
+        [
+            (
+                program,
+                kind,
+                *(
+                    "wrong" if trial.wrong else format_seconds(trial.seconds)
+                    for trial in trials
+                    if (trial.program, trial.kind) == (program, kind)
+                ),
+            )
+            for kind in KINDS
+            for program in PROGRAMS
+        ],
+        names=2,
+    )
+    wrong = [trial for trial in trials if trial.wrong]
+    for trial in wrong:
+        click.echo(f"wrong: {trial.program} on the {trial.kind} graph under {trial.system}: {trial.wrong}")
+    click.echo(
+        f"{len(trials) - len(wrong)} of {len(trials)} trials gave the reference's answer after every batch."
+    )
+    return WRONG if wrong else 0
 
 
 def _device_row(name: str) -> tuple[str, str, str]:
     reason = device(name).unavailable()
     chosen = "what auto takes" if name == open_device("auto").name else ""
-    return (name, "yes", chosen) if reason is None else (name, "no", reason)
+    return (name, "yes", chosen) if reason is None else (name, "no", escape(reason))
 
 
 def _library_row(name: str) -> tuple[str, str, str]:

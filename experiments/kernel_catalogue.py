@@ -1,0 +1,132 @@
+"""Every CUDA kernel with the types of arguments it is launched with, found by watching self-tests in the simulator.
+
+Kernels are bound in the same order on every backend, so what the simulator was asked to launch tells the types for
+kernels bound for the compiler, which cannot run here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import product
+from pkgutil import walk_packages
+from types import FunctionType
+from typing import Any
+from unittest.mock import patch
+
+from numba import typeof
+
+from experiments.assembly import fingerprint
+from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, next_batch
+from grapin.graph import Graph
+from grapin.kernels import cuda
+from grapin.kernels.cuda.backend import Shape
+from grapin.kernels.cuda.compiling import Compiler
+from grapin.kernels.cuda.pagerank import query as pagerank
+from grapin.kernels.cuda.programs import make_query
+from grapin.kernels.cuda.simulator import Simulator
+from grapin.kernels.rules import rebind
+from grapin.programs import Program
+from grapin.randomness import Draws
+from grapin.systems import SYSTEMS, System
+
+NEEDS_GPU = ("grapin.kernels.cuda.gpu",)
+"""What cannot be imported without CuPy, and has no kernels."""
+SCALE = 4
+"""Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""
+RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer="resident")
+WORKLOADS: tuple[tuple[Program, System], ...] = (
+    *product(PROGRAMS.values(), (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp"))),
+    (PROGRAMS["bfs"], RESIDENT),
+)
+"""Each program under each kind of repair, and what else it takes to launch every kernel."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kernel, bound to a program, and types it is launched with."""
+
+    name: str
+    program: str
+    repair: str
+    function: FunctionType
+    types: tuple[Any, ...]
+
+
+class Watching(Simulator):
+    """The simulator, which writes down what is launched."""
+
+    def __init__(self) -> None:
+        super().__init__(warp=4, shape=Shape(1, 8))
+        self.kernels: list[Any] = []
+        self.types: dict[int, dict[tuple[Any, ...], None]] = {}
+
+    def kernel(self, plain: Any, variant: str, **names: Any) -> Any:
+        """Number the kernels."""
+        self.kernels.append(super().kernel(plain, variant, **names))
+        return self.kernels[-1]
+
+    def launch(self, kernel: Any, *arguments: Any, shape: Shape | None = None) -> None:
+        """Write down the types, then run it."""
+        self.types.setdefault(self.kernels.index(kernel), {})[tuple(map(typeof, arguments))] = None
+        super().launch(kernel, *arguments, shape=shape)
+
+
+class Binding(Simulator):
+    """Binds kernels for the compiler, and launches none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernels: list[tuple[str, FunctionType]] = []
+
+    def function(self, plain: Any, **names: Any) -> Any:
+        """Compile a function that kernels call."""
+        return Compiler().function(plain, **names)
+
+    def kernel(self, plain: Any, variant: str, **names: Any) -> FunctionType:
+        """Number the kernels as `Watching` does."""
+        self.kernels.append((plain.__name__, rebind(plain, variant, **names)))
+        return self.kernels[-1][1]
+
+
+def catalogue(program: str | None = None, kind: str = "directed") -> Iterator[Entry]:
+    """Yield every kernel, of one program or of all, once for each binding and list of types that make it differ."""
+    found: set[tuple[str, Any]] = set()
+    for one, system in WORKLOADS:
+        if program is not None and one.name != program:
+            continue
+        for entry in _entries(one, system, kind):
+            identity = fingerprint(entry.function), entry.types
+            if identity not in found:
+                found.add(identity)
+                yield entry
+
+
+def shipped() -> set[str]:
+    """Return the names of all kernels that the package's modules list as theirs."""
+    folders = walk_packages(cuda.__path__, f"{cuda.__name__}.")
+    modules = [import_module(folder.name) for folder in folders if folder.name not in NEEDS_GPU]
+    return {kernel.__name__ for module in modules for kernel in getattr(module, "KERNELS", ())}
+
+
+def _entries(program: Program, system: System, kind: str) -> Iterator[Entry]:
+    watching, binding = _watched(program, system, kind), Binding()
+    graph = hub_graph(kind, SCALE, seed=0)
+    make_query(binding, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
+    for place, types in watching.types.items():
+        name, function = binding.kernels[place]
+        for one in types:
+            yield Entry(name, program.name, system.repair, function, one)
+
+
+def _watched(program: Program, system: System, kind: str) -> Watching:
+    watching = Watching()
+    graph: Graph = hub_graph(kind, SCALE, seed=0)
+    query = make_query(watching, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
+    query.start(graph.snapshot(), tracing=False)
+    draws = Draws(0, "batches")
+    # Rounding adds up over thousands of batches before ranks are computed anew; here that has to happen at once.
+    with patch.object(pagerank, "ROUNDED", 0.0):
+        for number in range(BATCHES):
+            applied = graph.apply(next_batch(graph, draws, vertices=number >= VERTICES_FROM))
+            query.repair(graph.snapshot(), applied, tracing=False)
+    return watching

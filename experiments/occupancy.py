@@ -1,0 +1,123 @@
+"""What every CUDA kernel needs on every GPU we name, and how full it can make a multiprocessor.
+
+    python -m experiments.occupancy [--quick]
+
+No GPU is needed, but the compiler is: `make test-cuda` installs it into `.venv-cuda`. Each kernel is compiled for each
+compute capability and assembled; `--quick` does it for one program and two of them.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from experiments.assembly import Needs, assemble, to_ptx
+from experiments.bars import Bar, print_bars, record_bars
+from experiments.kernel_catalogue import Entry, catalogue
+from experiments.multiprocessors import LIMITS, occupancy
+from grapin.cli.tables import print_table
+from grapin.kernels.cuda.backend import THREADS
+from grapin.progress import progress
+
+LEAST_OCCUPIED = {(8, 0): 0.5, (9, 0): 0.5}
+"""How full a kernel must at least be able to make a multiprocessor, by compute capability."""
+_entries: list[Entry] = []
+"""What the processes that compile share: functions cannot be sent, but are there when a process is forked."""
+
+
+class Row(NamedTuple):
+    """One kernel on one GPU."""
+
+    kernel: str
+    program: str
+    repair: str
+    capability: tuple[int, int]
+    needs: Needs
+
+
+def occupied(needs: Needs, capability: tuple[int, int]) -> float:
+    """Return the part of a multiprocessor's places for warps that a kernel fills when it is launched as ours are."""
+    return occupancy(capability, threads=THREADS, registers=needs.registers, shared=needs.shared)
+
+
+def rows(entries: Iterable[Entry], capabilities: Iterable[tuple[int, int]]) -> Iterator[Row]:
+    """Compile and assemble everything, on all cores."""
+    _entries[:] = entries
+    work = [(place, capability) for place in range(len(_entries)) for capability in capabilities]
+    with (
+        multiprocessing.get_context("fork").Pool() as pool,
+        progress("compiling kernels", len(work)) as advance,
+    ):
+        for row in pool.imap(_row, work):
+            advance(1)
+            yield row
+
+
+def _row(task: tuple[int, tuple[int, int]]) -> Row:
+    place, capability = task
+    entry = _entries[place]
+    needs = assemble(to_ptx(entry.function, entry.types, capability), capability)
+    return Row(entry.function.__name__.rpartition("_")[0], entry.program, entry.repair, capability, needs)
+
+
+def print_rows(found: list[Row]) -> None:
+    """Print a line a kernel: registers and occupancy for each GPU, local memory where there is any."""
+    capabilities = sorted({row.capability for row in found})
+    kernels: dict[tuple[str, str, str], dict[tuple[int, int], Needs]] = {}
+    for row in found:
+        kernels.setdefault((row.kernel, row.program, row.repair), {})[row.capability] = row.needs
+    print_table(
+        f"registers a thread and occupancy with {THREADS} threads a block, by compute capability",
+        (
+            "kernel",
+            "program",
+            "repair",
+            *(f"{major}.{minor}" for major, minor in capabilities),
+            "local bytes",
+        ),
+        [
+            (
+                *name,
+                *(f"{needs[one].registers} {occupied(needs[one], one):.0%}" for one in capabilities),
+                str(max(each.stack for each in needs.values())),
+            )
+            for name, needs in kernels.items()
+        ],
+        names=3,
+    )
+
+
+def bars(found: list[Row]) -> list[Bar]:
+    """Hold the worst kernel against each limit."""
+    measured = [
+        Bar("bytes of local memory of any kernel", max(row.needs.stack for row in found), "bytes", 0),
+        Bar("bytes spilled by any kernel", max(row.needs.spilled for row in found), "bytes", 0),
+    ]
+    for capability, least in LEAST_OCCUPIED.items():
+        full = {row: occupied(row.needs, row.capability) for row in found if row.capability == capability}
+        worst = min(full, key=lambda row: full[row])
+        name = f"multiprocessor left empty by the worst kernel, {capability[0]}.{capability[1]}"
+        remark = f"{worst.kernel} ({worst.program}): {worst.needs.registers} registers a thread"
+        measured.append(Bar(name, 1 - full[worst], "", 1 - least, remark))
+    return measured
+
+
+def main() -> int:
+    """Compile, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="one program and two GPUs, to see that it runs")
+    quick = parser.parse_args().quick
+    entries = catalogue("bfs" if quick else None)
+    found = list(rows(entries, LEAST_OCCUPIED if quick else LIMITS))
+    print_rows(found)
+    measured = bars(found)
+    print_bars("What kernels need", measured)
+    print(f"recorded in records/{record_bars('occupancy', {'quick': quick}, measured).name}")
+    return int(any(bar.verdict == "FAIL" for bar in measured))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Every kernel compiles and assembles for every GPU we name, fits, and is made of what it should be."""
+
+import os
+
+import pytest
+
+from experiments.assembly import assemble, to_ptx
+from experiments.kernel_catalogue import Entry, catalogue, shipped
+from experiments.multiprocessors import LIMITS
+from experiments.occupancy import LEAST_OCCUPIED, occupied
+from grapin.engine.selftest import PROGRAMS
+
+DEEP = os.environ.get("GRAPIN_PROFILE") == "deep"
+COMMON = (8, 0)
+"""All kernels are compiled for it, and run from it in test_ptx.py; each is compiled for one of the others as well."""
+
+
+def others(place: int) -> list[tuple[int, int]]:
+    """Return for what else the kernel at this place of the catalogue is compiled: in a deep run, everything."""
+    rest = [capability for capability in LIMITS if capability != COMMON]
+    return rest if DEEP else [rest[place % len(rest)]]
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def entries(request: pytest.FixtureRequest) -> list[Entry]:
+    return list(catalogue(request.param))
+
+
+def test_every_kernel_compiles_assembles_and_fits_on_every_gpu(entries: list[Entry]) -> None:
+    for place, entry in enumerate(entries):
+        common = to_ptx(entry.function, entry.types, COMMON)
+        compiled = {
+            capability: to_ptx(entry.function, entry.types, capability) for capability in others(place)
+        }
+        for capability in LIMITS:
+            if capability < COMMON and capability not in compiled:
+                continue  # PTX runs on newer GPUs, not on older ones
+            needs = assemble(compiled.get(capability, common), capability)
+            where = f"{entry.name} of {entry.program} for {capability}: {needs}"
+            assert needs.spilled == 0, where
+            assert needs.stack == 0, where
+            if capability in LEAST_OCCUPIED:
+                assert occupied(needs, capability) >= LEAST_OCCUPIED[capability], where
+
+
+def test_no_kernel_has_local_memory_or_asks_for_the_lane_in_a_way_that_splits_loops(
+    entries: list[Entry],
+) -> None:
+    for entry in entries:
+        ptx = to_ptx(entry.function, entry.types, COMMON)
+        assert ".local" not in ptx, entry.name
+        assert "%laneid" not in ptx, entry.name
+
+
+def test_words_are_lowered_by_a_64_bit_atomic_minimum(entries: list[Entry]) -> None:
+    if entries[0].program == "pagerank":
+        pytest.skip("PageRank has no words")
+    offers = [entry for entry in entries if entry.function.__name__.startswith(("walk_push", "offer_edges"))]
+    assert offers
+    for entry in offers:
+        ptx = to_ptx(entry.function, entry.types, COMMON)
+        if (
+            entry.program != "cc"
+        ):  # labels travel unchanged: every offer equals its maker's key, and is swapped in
+            assert "atom.global.min.u64" in ptx
+        assert "atom.global.cas.b64" in ptx
+
+
+def test_the_catalogue_holds_every_kernel_there_is() -> None:
+    assert {entry.name for entry in catalogue()} == shipped()
