@@ -1,15 +1,6 @@
 """`HostMemory`: takes one access up after the other, at its bandwidth, and answers each after its latency."""
 
-from typing import NamedTuple
-
 from grapin.sim.timeline import Timeline
-
-
-class Fetched(NamedTuple):
-    """When memory took an access up, which frees its place in the port's queue, and when its data are there."""
-
-    taken: int
-    ready: int
 
 
 class HostMemory:
@@ -22,11 +13,14 @@ class HostMemory:
         self._free = 0
         self._timeline = timeline
 
-    def access(self, arrival: int, ticks: int, size: int) -> Fetched:
-        """Queue an access that arrives at a time not before the last one's, and keeps memory busy so long."""
+    def access(self, arrival: int, ticks: int, size: int) -> tuple[int, int]:
+        """Queue an access that arrives at a time not before the last one's, and keeps memory busy so long.
+
+        Returns when memory takes it up, which frees its place in the port's queue, and when its data are there.
+        """
         taken = max(arrival, self._free)
         self._free = taken + ticks
         self.bytes += size
         if self._timeline is not None and taken > arrival:
             self._timeline.level("host memory queue", arrival, taken)
-        return Fetched(taken, self._free + self._latency)
+        return taken, self._free + self._latency

@@ -36,8 +36,8 @@ class Port:
         self.env = env
         self.timeline = timeline
         self.tags: Pool[_Move] = Pool(env, "tags in use", path.tags, timeline)
-        self.upstream = Wire(env, "upstream", timeline)
-        self.downstream = Wire(env, "downstream", timeline)
+        self.upstream = Wire("upstream", timeline)
+        self.downstream = Wire("downstream", timeline)
         self.memory = HostMemory(path.memory_latency, timeline)
         self.requested = 0
         """Bytes asked for so far."""
@@ -67,18 +67,18 @@ class Port:
             self._request_credits.take(move.cost.packets, self._request, move)
 
     def _request(self, move: _Move) -> None:
-        cost = move.cost
+        cost, now = move.cost, int(self.env.now)
         self.requested += cost.payload
-        sent = self.upstream.send(cost.up, cost.up_bytes)
+        sent = self.upstream.send(now, cost.up, cost.up_bytes)
         # Requests reach memory in the order they were sent, so memory's queue is known at once: one event less.
         taken, ready = self.memory.access(sent + self.path.flight, cost.memory, cost.host_bytes)
-        self._return(self._request_credits, cost, taken)
-        self._at(ready, self._answer, self._marked(move))
+        self._return(self._request_credits, cost, taken - now)
+        self._after(ready - now, self._answer, self._marked(move))
 
     def _answer(self, event: Any) -> None:
-        cost = event.value.cost
-        through = self.downstream.send(cost.down, cost.down_bytes)
-        self._at(through + self.path.flight, self._deliver, event.value)
+        cost, now = event.value.cost, int(self.env.now)
+        through = self.downstream.send(now, cost.down, cost.down_bytes)
+        self._after(through + self.path.flight - now, self._deliver, event.value)
 
     def _deliver(self, event: Any) -> None:
         cost, then, begin = event.value
@@ -90,11 +90,11 @@ class Port:
             then()
 
     def _send(self, move: _Move) -> None:
-        cost = move.cost
-        sent = self.upstream.send(cost.up, cost.up_bytes)
+        cost, now = move.cost, int(self.env.now)
+        sent = self.upstream.send(now, cost.up, cost.up_bytes)
         taken, _ = self.memory.access(sent + self.path.flight, cost.memory, cost.host_bytes)
-        self._return(self._write_credits, cost, taken)
-        self._at(taken + cost.memory, self._written, self._marked(move))
+        self._return(self._write_credits, cost, taken - now)
+        self._after(taken + cost.memory - now, self._written, self._marked(move))
 
     def _written(self, event: Any) -> None:
         cost, then, begin = event.value
@@ -104,16 +104,16 @@ class Port:
         if then is not None:
             then()
 
-    def _return(self, credits_: Pool[_Move] | None, cost: Cost, taken: int) -> None:
+    def _return(self, credits_: Pool[_Move] | None, cost: Cost, delay: int) -> None:
         """Give credits back when the other side has room again and has said so."""
         if credits_ is not None:
-            self._at(taken + self.path.flight, lambda _: credits_.give(cost.packets), None)
+            self._after(delay + self.path.flight, lambda _: credits_.give(cost.packets), None)
 
     def _marked(self, move: _Move) -> _Move:
         return move if self.timeline is None else move._replace(begin=int(self.env.now))
 
-    def _at(self, when: int, what: Callable[[Any], None], move: _Move | None) -> None:
-        self.env.timeout(when - int(self.env.now), move).callbacks.append(what)
+    def _after(self, delay: int, what: Callable[[Any], None], move: _Move | None) -> None:
+        self.env.timeout(delay, move).callbacks.append(what)
 
 
 def _credits(env: Environment, name: str, size: int | None, timeline: Timeline | None) -> Pool[_Move] | None:

@@ -1,7 +1,5 @@
 """`Wire`: one direction of the link; packets leave one after the other, each as soon as the one before is through."""
 
-from simpy import Environment
-
 from grapin.sim.timeline import Timeline
 
 
@@ -11,19 +9,18 @@ class Wire:
     What framing, headers and acknowledgements take is in the ticks that a packet is sent with (`grapin.sim.path`).
     """
 
-    def __init__(self, env: Environment, name: str, timeline: Timeline | None = None) -> None:
+    def __init__(self, name: str, timeline: Timeline | None = None) -> None:
         self.busy = 0
         """Ticks for which something was sent."""
         self.bytes = 0
         """Bytes that were sent, headers and framing included."""
-        self._env = env
         self._track = f"{name} busy"
         self._free = 0
         self._timeline = timeline
 
-    def send(self, ticks: int, size: int) -> int:
+    def send(self, now: int, ticks: int, size: int) -> int:
         """Send a packet that takes so long; return at what time it is through."""
-        begin = max(int(self._env.now), self._free)
+        begin = max(now, self._free)
         self._free = begin + ticks
         self.busy += ticks
         self.bytes += size

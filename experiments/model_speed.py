@@ -1,0 +1,196 @@
+"""How fast is the transfer model, and do its three levels say the same?
+
+    python -m experiments.model_speed [--quick]
+
+The trace is of an engine that keeps shortest paths fresh on an R-MAT graph: the first answer, which reads most lists
+several times, and ten batches, which are repaired by reading little in many iterations. Two more traces are ends
+between which others lie: lists of one line, and long lists. The event model follows the last iterations, as many as it
+can in a few seconds; its times must be the fast replay's in each of them. Speeds are requests a second of processor
+time.
+"""
+
+import argparse
+import sys
+import tracemalloc
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.reads import weighted
+from grapin.edges import EdgeList
+from grapin.engine import Engine
+from grapin.files import load_edges
+from grapin.generators import generate
+from grapin.programs import SSSP
+from grapin.sim import MACHINES
+from grapin.sim.closed_form import read_requests
+from grapin.sim.events.replay import replay_events
+from grapin.sim.path import Path, to_seconds
+from grapin.sim.replayed import Replayed
+from grapin.sim.timeline import Timeline
+from grapin.sim.zero_copy import replay_zero_copy
+from grapin.stream import workload
+from grapin.trace import Trace
+
+FULL, QUICK = "rmat:18:16", "rmat:9:16"
+REAL = DATA / "soc-Epinions1.txt.gz"
+BATCHES = 10
+ROUNDS = 3
+MOST_EVENTS = 400_000
+"""Requests that the event model is given, at least one iteration's."""
+FAST, EVENTS = 20e6, 50e3
+"""Requests a second that the levels must reach."""
+MOST_APART, MOST_FROM_CLOSED_FORM = 0.03, 0.05
+PATH = Path(MACHINES["a100"])
+
+
+def traced(edges: EdgeList) -> Trace:
+    """Keep shortest paths fresh over batches of a thousandth of the edges and return what was read."""
+    stream = workload(weighted(edges), batches=BATCHES, size=max(1, len(edges) // 1000), seed=1)
+    graph = stream.graph()
+    engine = Engine(graph, SSSP(int(np.argmax(graph.snapshot().out.degrees))), threads=1, trace=True)
+    for batch in stream:
+        engine.apply(batch)
+    return engine.trace
+
+
+def part(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
+    """Return some reads of a trace."""
+    return Trace(
+        {name: column[rows] for name, column in trace.reads.items()}, trace.phases, trace.changes, trace.about
+    )
+
+
+def followed(trace: Trace) -> Trace:
+    """Return as many iterations, the last first, as the event model follows in a few seconds."""
+    fast = replay_zero_copy(trace, PATH)
+    through = np.cumsum(fast.kinds.sum(axis=1)[::-1])
+    first = len(fast) - max(1, int(np.searchsorted(through, MOST_EVENTS, "right")))
+    changed = [np.diff(trace.reads[name], prepend=-1) != 0 for name in ("phase", "iteration")]
+    number = np.cumsum(np.logical_or(*changed))
+    return part(trace, number > first)
+
+
+def steady(count: int, length: int) -> Trace:
+    """Return a trace of so many lists of one length, all in one iteration."""
+    zeros = np.zeros(count, np.int32)
+    reads: dict[str, NDArray[Any]] = {
+        "phase": zeros,
+        "iteration": zeros,
+        "vertex": np.arange(count, dtype=np.int32),
+        "inward": np.zeros(count, np.bool_),
+        "start": np.arange(count) * (-(-length // 32) * 32),
+        "length": np.full(count, length, np.int32),
+        "arrays": np.ones(count, np.uint8),
+        "cached": np.zeros(count, np.bool_),
+    }
+    return Trace(reads, {}, {}, {"system": "none"})
+
+
+def speed(replay: Callable[[Trace, Path], Replayed], trace: Trace, rounds: int) -> float:
+    """Return requests a second of processor time."""
+    times = []
+    for _ in range(rounds):
+        begin = process_time()
+        replayed = replay(trace, PATH)
+        times.append(process_time() - begin)
+    return sum(replayed.requests.values()) / median(times)
+
+
+def speed_bar(name: str, rate: float, least: float) -> Bar:
+    """Set time a request against its limit; the remark says what it is in requests a second."""
+    unit, factor = ("ns/request", 1e9) if least > 1e6 else ("us/request", 1e6)
+    return Bar(name, factor / rate, unit, factor / least, f"{rate:,.0f} requests/s (at least {least:,.0f})")
+
+
+def apart_bar(name: str, trace: Trace) -> Bar:
+    """Compare the fast replay with the event model, iteration by iteration."""
+    fast, events = replay_zero_copy(trace, PATH), replay_events(trace, PATH)
+    if not np.array_equal(fast.kinds, events.kinds) or fast.requests != trace.counters().requests:
+        raise AssertionError(f"{name}: the levels do not make the same requests")
+    apart = float(np.max(np.abs(fast.ticks - events.ticks) / events.ticks))
+    remark = f"{sum(fast.requests.values()):,} requests in {len(fast):,} iterations, volumes equal"
+    return Bar(f"{name}: event model and fast replay apart, worst iteration", apart, "x", MOST_APART, remark)
+
+
+def closed_form_bar(length: int, count: int) -> Bar:
+    """Compare the fast replay with the closed form on a long steady stream."""
+    replayed = replay_zero_copy(steady(count, length), PATH)
+    took = to_seconds(int(replayed.ticks[0]) - PATH.launch)
+    expected = read_requests(PATH.machine, replayed.requests).seconds
+    name = f"requests of {4 * length} bytes: fast replay and closed form apart"
+    return Bar(name, abs(took - expected) / expected, "x", MOST_FROM_CLOSED_FORM)
+
+
+def memory_bar(count: int) -> Bar:
+    """Compare what the fast replay needs for a trace and for one ten times as long."""
+    peaks = []
+    for trace in (steady(count, 64), steady(10 * count, 64)):
+        tracemalloc.start()
+        replay_zero_copy(trace, PATH)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    remark = f"{peaks[1] / 2**20:.2f} MiB"
+    return Bar("memory for a trace ten times as long over memory", peaks[1] / peaks[0], "x", 1.1, remark)
+
+
+def timeline_bar(trace: Trace) -> Bar:
+    """Measure what collecting a timeline costs; the remark says how large it is."""
+    timeline = Timeline()
+    begin = process_time()
+    replay_events(trace, PATH)
+    between = process_time()
+    replay_events(trace, PATH, timeline=timeline)
+    cost = (process_time() - between) / (between - begin)
+    return Bar(
+        "event model with a timeline over without",
+        cost,
+        "x",
+        None,
+        f"{len(timeline.events()):,} events in it",
+    )
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Measure everything."""
+    trace = traced(generate(QUICK if quick else FULL))
+    some = followed(trace)
+    count = 10_000 if quick else 4_000_000
+    replay_zero_copy(some, PATH)
+    measured = [
+        speed_bar("fast replay of the engine's trace", speed(replay_zero_copy, trace, ROUNDS), FAST),
+        speed_bar(
+            "fast replay of lists of one line", speed(replay_zero_copy, steady(count, 32), ROUNDS), FAST
+        ),
+        speed_bar(
+            "fast replay of long lists", speed(replay_zero_copy, steady(count // 32, 1024), ROUNDS), FAST
+        ),
+        speed_bar("event model", speed(replay_events, some, 1), EVENTS),
+        apart_bar("R-MAT", some),
+    ]
+    if REAL.exists() and not quick:
+        measured.append(apart_bar("soc-Epinions1", followed(traced(load_edges(REAL)))))
+    measured += [closed_form_bar(length, count) for length in (8, 16, 24, 32)]
+    return [*measured, memory_bar(count // 10), timeline_bar(some)]
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
+    quick = parser.parse_args().quick
+    measured = bars(quick=quick)
+    print_bars("How fast the transfer model is, and whether its levels agree", measured)
+    print(f"recorded in records/{record_bars('model_speed', {'quick': quick}, measured).name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
