@@ -135,7 +135,7 @@ def explore(
                 access = running.send(answer)
         except StopIteration:
             return None
-        return access
+        return _checked(access, name, words)
 
     def found(wrong: str, schedule: tuple[Taken, ...], memory: Any) -> Exploration:
         example = Counterexample(wrong, schedule, model.newest(memory))
@@ -169,6 +169,17 @@ def explore(
                 f"threads must have at most most_states={most_states} states: use fewer threads or bound their loops"
             )
     return Exploration(len(origins), tuple(endings.values()), None)
+
+
+def _checked(access: Any, name: str, words: Mapping[Word, Value]) -> Access:
+    """Refuse what is no access to this memory."""
+    if not isinstance(access, Access):
+        raise InvalidArgument(f"threads[{name!r}] must yield accesses such as read('x'), not {access!r}")
+    if access.word is not None and access.word not in words:
+        raise InvalidArgument(
+            f"threads[{name!r}] must access one of the words {', '.join(words)}, not {access.word!r}"
+        )
+    return access
 
 
 def _schedule(origins: Mapping[Any, tuple[Any, Taken] | None], state: Any) -> tuple[Taken, ...]:

@@ -163,3 +163,18 @@ def test_threads_that_wait_forever_are_stopped_with_a_sentence() -> None:
 
     with pytest.raises(InvalidArgument, match="at most most_states=50 states: use fewer threads"):
         explore({"A": waiting}, {"flag": 0}, most_states=50)
+
+
+@pytest.mark.parametrize(
+    ("access", "sentence"),
+    [
+        (read("y"), r"threads\['A'\] must access one of the words x, not 'y'"),
+        (5, r"threads\['A'\] must yield accesses such as read\('x'\), not 5"),
+    ],
+)
+def test_a_thread_that_accesses_no_word_of_memory_is_refused(access: Any, sentence: str) -> None:
+    def steps() -> Steps:
+        yield access
+
+    with pytest.raises(InvalidArgument, match=sentence):
+        explore({"A": steps}, {"x": 0})
