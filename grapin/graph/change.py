@@ -159,10 +159,11 @@ def _turned(arcs: Found) -> Found:
     keys = np.empty(len(arcs), np.int64)
     mutate.turning_keys(arcs.neighbour, keys)
     keys.sort()
-    turned = tuple(np.empty(len(column), np.int32) for column in (arcs.owner, arcs.neighbour, arcs.weights))
-    mutate.turn(keys, (arcs.owner, arcs.neighbour, arcs.weights), turned)
-    freeze(*turned)
-    return Found(*turned, positions=keys, stored=_NO_ROOM)
+    owner, neighbour = np.empty(len(arcs), np.int32), np.empty(len(arcs), np.int32)
+    weights = np.empty(len(arcs.weights), np.int32)
+    mutate.turn(keys, (arcs.owner, arcs.neighbour, arcs.weights), (owner, neighbour, weights))
+    freeze(owner, neighbour, weights)
+    return Found(owner, neighbour, weights, keys, _NO_ROOM)
 
 
 def _together(one: Found, other: Found) -> Found:
