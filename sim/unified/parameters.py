@@ -58,13 +58,13 @@ class Driver:
     faults_per_utlb: int = 56  # Allen and Ge, SC21, figure 3
     multiprocessors_per_utlb: int = 2  # no source: one first-level TLB a TPC, which is two multiprocessors
 
-    batch_time: float = 33.7 * MICROSECOND
+    batch_time: float = 31.6 * MICROSECOND
     """Interrupt, fetching and sorting faults, flush and replay. A lone fault takes 45 us (far-fault latency in
-    UVMSmart's gpgpusim.config): this, a block, and 64 KiB over PCIe 3.0 (5.3 us)."""
-    block_time: float = 6 * MICROSECOND
+    UVMSmart's gpgpusim.config): this, a block, and 64 KiB over PCIe 3.0 (5.4 us)."""
+    block_time: float = 8 * MICROSECOND
     """Unmapping, page tables and pushing copies, for each block served or evicted. Fitted: the least whole number for
     which copying takes at most a quarter of a batch in SC21's four workloads without prefetching (figure 7)."""
-    host_time: float = 6 * MICROSECOND
+    host_time: float = 8 * MICROSECOND
     """A fault of the host, its copy aside; no source: as a block's."""
 
     def __post_init__(self) -> None:

@@ -1,16 +1,23 @@
 """The event form and the fast form of unified memory give the same answer, to the last page and tick."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
-from hypothesis import example, given
+import pytest
+from hypothesis import given
 
+from grapin.engine import Engine
+from grapin.generators import generate
+from grapin.loading import load
+from grapin.programs import BFS, SSSP
 from grapin.sim import MACHINES
-from grapin.sim.unified import UnifiedReplay
+from grapin.sim.timeline import Timeline
+from grapin.sim.unified import DRIVER, UnifiedReplay
 from grapin.sim.unified.events import replay_unified_events
 from grapin.sim.unified.fast import replay_unified
-from tests.sim.unified_traces import SMALL, Case, cases, make_trace, small_machine, stream_trace
-from tests.sim.unified_traces import Phase as P
+from grapin.stream import workload
+from tests.sim.unified_traces import SMALL, Case, Phase, cases, make_trace, small_machine
 
 
 def both(case: Case) -> tuple[UnifiedReplay, UnifiedReplay]:
@@ -24,3 +31,51 @@ def both(case: Case) -> tuple[UnifiedReplay, UnifiedReplay]:
 def test_volumes_and_times_of_both_forms_are_equal(case: Case) -> None:
     events, fast = both(case)
     assert events == fast
+
+
+@pytest.mark.parametrize("advice", ["none", "preferred-gpu"])
+def test_they_are_equal_when_host_and_gpu_fight_until_pages_are_pinned_and_beyond(advice: str) -> None:
+    fight = [Phase([[(64, 8, 1, False, False)]], [(64, 8, False)]) for _ in range(120)]
+    driver = replace(
+        SMALL, lapse=100e-6, pin_threshold=2, pin=20, batch_time=1e-6, block_time=1e-6, host_time=1e-6
+    )
+    case = Case(make_trace(fight), small_machine(), advice, driver, 4 * SMALL.block)
+    events, fast = both(case)
+    assert events == fast
+    assert fast.total.throttled > 0
+    assert fast.total.pinned > 0
+    assert fast.total.remote_lines > 0
+    assert fast.phases[-1].moved_in + fast.phases[-2].moved_in + fast.total.moved_in > 2
+
+
+def test_they_are_equal_on_a_stream_of_batches_as_the_engine_traced_it() -> None:
+    stream = workload(generate("rmat:11:8"), batches=3, size=50, seed=1)
+    engine = Engine(stream.graph(), [BFS(0), SSSP(0)], system="grapin-page", trace=True, threads=1)
+    for batch in stream:
+        engine.apply(batch)
+    driver = replace(DRIVER, big_page=16 * 1024, block=64 * 1024)
+    events, fast = both(Case(engine.trace, MACHINES["a5000"], "none", driver, 4 * driver.block))
+    assert events == fast
+    assert fast.total.evictions > 0
+    assert fast.total.host_faults > 0
+
+
+def test_they_are_equal_on_a_real_graph_that_does_not_fit(shared_data: Path) -> None:
+    graph = load(shared_data / "wiki-Vote.txt.zst")
+    engine = Engine(graph, BFS(30), system="grapin-recomp", trace=True, threads=1)
+    driver = replace(DRIVER, big_page=16 * 1024, block=64 * 1024)
+    events, fast = both(Case(engine.trace, MACHINES["v100"], "read-mostly", driver, 2 * driver.block))
+    assert events == fast
+    assert fast.total.evictions > 0
+
+
+def test_the_event_form_shows_batches_copies_and_waiting_on_a_timeline(tmp_path: Path) -> None:
+    timeline = Timeline()
+    trace = make_trace([Phase([[(0, 200, 2, False, False)]])])
+    replay = replay_unified_events(trace, small_machine(), driver=SMALL, timeline=timeline)
+    timeline.save(tmp_path / "timeline.json")
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
+    shown = [event for event in events if event["ph"] == "X"]
+    tracks = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert tracks >= {"driver", "copies to the GPU", "GPU waits"}
+    assert len([event for event in shown if "blocks" in event["name"]]) == replay.total.batches

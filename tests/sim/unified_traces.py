@@ -86,7 +86,14 @@ def small_machine(multiprocessors: int = 2, warps: int = 4) -> Machine:
 
 
 SMALL = replace(
-    DRIVER, page=128, big_page=512, block=2048, batch=8, warps_per_cta=2, faults_per_utlb=4, multiprocessors_per_utlb=1
+    DRIVER,
+    page=128,
+    big_page=512,
+    block=2048,
+    batch=8,
+    warps_per_cta=2,
+    faults_per_utlb=4,
+    multiprocessors_per_utlb=1,
 )
 """Blocks of four big pages of four pages, and few of everything."""
 
@@ -95,9 +102,7 @@ _reads = st.tuples(_starts, st.integers(0, 200), st.integers(1, 2), st.booleans(
 _reads_or_cached = st.tuples(_starts, st.integers(0, 200), st.integers(1, 2), st.booleans(), st.booleans())
 _changes = st.tuples(_starts, st.integers(0, 60), st.booleans())
 _iterations = st.lists(st.lists(_reads | _reads_or_cached, max_size=12), max_size=4)
-phases = st.builds(
-    Phase, _iterations, st.lists(_changes, max_size=5), st.sampled_from([0, 0, 0, 0, 0, 512])
-)
+phases = st.builds(Phase, _iterations, st.lists(_changes, max_size=5), st.sampled_from([0, 0, 0, 0, 0, 512]))
 
 
 def _fought_over(place: int, times: int, beside: Sequence[Read]) -> list[Phase]:
