@@ -6,6 +6,7 @@ many interleavings of warps and blocks; memory is checked for bounds and alignme
 
 import shutil
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -71,18 +72,22 @@ class Ptx(Simulator):
         if types not in known:
             known[types] = to_ptx(kernel, types, CAPABILITY)
         self.seed += 1
-        said = interpreter().run(
-            known[types],
-            ENTRY,
-            grid=(shape.blocks,),
-            block=(shape.threads,),
-            args=arguments,
-            seed=self.seed,
-            quantum=self.quantum,
-            maxsteps=MOST_STEPS,
-            opt="-O0",  # building takes longer than running
-            race=True,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", ResourceWarning
+            )  # the interpreter leaves files to be closed for it
+            said = interpreter().run(
+                known[types],
+                ENTRY,
+                grid=(shape.blocks,),
+                block=(shape.threads,),
+                args=arguments,
+                seed=self.seed,
+                quantum=self.quantum,
+                maxsteps=MOST_STEPS,
+                opt="-O0",  # building takes longer than running
+                race=True,
+            )
         assert not said["shared_races"], said["race"]
         assert not said["warn_divergent_barrier"], f"{kernel.__name__}: warps part before a barrier"
         assert not said["warn_shfl_inactive"], f"{kernel.__name__}: a lane reads from one that is not there"
