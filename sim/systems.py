@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grapin.errors import InvalidArgument
+from grapin.sim.requests import ALONE, ANY_LENGTH
 from grapin.systems import SYSTEMS, System
 from grapin.trace import Trace
 from grapin.validation import check_choice
@@ -43,6 +44,8 @@ class ModelSystem:
     cache: Literal["none", "published", "adaptive"] = "none"
     access: Access = "aligned"
     """How threads walk a list that they read by requests; see `grapin.sim.access`."""
+    alone: int = ALONE
+    """Up to so many elements a list is one warp's, which waits for each line of it; see `grapin.sim.requests`."""
     advice: str = "none"
     """What the driver is told about pages; see `grapin.sim.unified.Advice`."""
 
@@ -53,9 +56,20 @@ class ModelSystem:
 
 
 _OTHERS = (
-    ModelSystem("emogi", "recompute", "zero-copy", "EMOGI: a warp a list, from the line it starts in"),
     ModelSystem(
-        "emogi-merged", "recompute", "zero-copy", "EMOGI without alignment: a warp a list", access="merged"
+        "emogi",
+        "recompute",
+        "zero-copy",
+        "EMOGI: a warp a list, from the line it starts in",
+        alone=ANY_LENGTH,
+    ),
+    ModelSystem(
+        "emogi-merged",
+        "recompute",
+        "zero-copy",
+        "EMOGI without alignment: a warp a list",
+        access="merged",
+        alone=ANY_LENGTH,
     ),
     ModelSystem(
         "emogi-naive", "recompute", "zero-copy", "EMOGI's first version: a thread a list", access="naive"

@@ -55,7 +55,7 @@ def _replayed(
 ) -> Replayed:
     if system.access == "naive":
         return replay_threads(trace, path, iterations)
-    how: dict[str, Any] = {"aligned": system.access == "aligned"}
+    how: dict[str, Any] = {"aligned": system.access == "aligned", "alone": system.alone}
     if timeline is None:
         return replay_zero_copy(trace, path, **how)
     from grapin.sim.events.replay import replay_events
