@@ -16,6 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from grapin.errors import MissingDependency
+from grapin.kernels.cuda.backend import LAUNCH_BOUNDS
 
 WHEELS = ("nvidia-nvvm", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc")
 """Compiler, runtime compiler and assembler. They must be of one release, so a toolkit beside Python does not count."""
@@ -51,7 +52,7 @@ def to_ptx(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, 
     """Compile a kernel's plain function for arguments of these Numba types, as a launch on such a GPU would."""
     _require_compiler()
     versions = [version(name) for name in ("numba", "numba-cuda", "nvidia-nvvm")]
-    origin = repr((fingerprint(kernel), types, capability, versions))
+    origin = repr((fingerprint(kernel), types, capability, LAUNCH_BOUNDS, versions))
     folder = Path(tempfile.gettempdir()) / f"grapin-ptx-{os.getuid()}"
     kept = folder / f"{hashlib.sha256(origin.encode()).hexdigest()}.ptx"
     if not kept.exists():
@@ -65,7 +66,7 @@ def to_ptx(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, 
 def _compiled(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
     from numba import cuda
 
-    ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability)
+    ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability, launch_bounds=LAUNCH_BOUNDS)
     (entry,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
     return re.sub(r"_ZN08NumbaEnv[\w$]*", "environment", str(ptx).replace(entry, ENTRY))
 

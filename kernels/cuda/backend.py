@@ -17,6 +17,10 @@ Transfer = Literal["zero-copy", "unified", "resident"]
 
 THREADS = 256
 """Threads a block has on a GPU: any shape is right, and this one fills a multiprocessor (`experiments.occupancy`)."""
+BLOCKS_PER_MULTIPROCESSOR = 4
+"""Blocks that run there at once. Its 65,536 registers are then 64 for each thread, which is enough for every kernel."""
+LAUNCH_BOUNDS = (THREADS, BLOCKS_PER_MULTIPROCESSOR)
+"""What the compiler is told, so that it takes no more registers than that."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from numba import cuda
 
+from grapin.kernels.cuda.backend import LAUNCH_BOUNDS
 from grapin.kernels.rules import rebind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,4 +31,4 @@ class Compiler:
 
     def kernel(self, plain: Any, variant: str, **names: Any) -> Any:
         """Compile a kernel, when it is first launched and its arguments are known, with these global names bound."""
-        return cuda.jit(rebind(plain, variant, **names))
+        return cuda.jit(rebind(plain, variant, **names), launch_bounds=LAUNCH_BOUNDS)

@@ -8,13 +8,10 @@ from numba import cuda
 from numpy.typing import DTypeLike, NDArray
 
 from grapin.errors import DeviceUnavailable
-from grapin.kernels.cuda.backend import THREADS, Shape, Transfer
+from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shape, Transfer
 from grapin.kernels.cuda.compiling import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
 from grapin.units import format_bytes
-
-BLOCKS_PER_MULTIPROCESSOR = 4
-"""With 64 registers a thread, 1024 threads fit on a multiprocessor: so many blocks run at once."""
 
 
 class Gpu(Compiler):

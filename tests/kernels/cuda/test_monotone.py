@@ -29,8 +29,8 @@ from grapin.kernels.cuda.simulator import Simulator
 PROGRAMS = {program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents)}
 # Lists of two neighbours are short and those of more than eight long, so that small graphs have all kinds.
 SIZES = {"SHORT": 2, "LONG": 8}
-some = settings(max_examples=max(settings.default.max_examples // 2, 1))
-fewer = settings(max_examples=max(settings.default.max_examples // 8, 1))
+some = settings(max_examples=max(settings().max_examples // 2, 1))
+fewer = settings(max_examples=max(settings().max_examples // 8, 1))
 simulators = st.builds(
     Simulator,
     warp=st.just(4),
