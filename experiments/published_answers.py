@@ -1,6 +1,6 @@
 """The model's answers to published figures, by the figure's name, and why some have none."""
 
-from experiments import published_paging
+from experiments import published_paging, published_runs
 from experiments.request_sizes import KRONECKER, NARROW, QUICK, UNIFORM, WIDE, Search, removed, share
 from grapin.loading import load
 from grapin.sim import MACHINES, copy_to_device, copy_to_host, hardware_counters, read_requests
@@ -18,6 +18,7 @@ def answers(*, quick: bool = False) -> dict[str, float]:
         **other_links(),
         **request_shares(quick=quick),
         **published_paging.answers(quick=quick),
+        **published_runs.answers(quick=quick),
     }
 
 
@@ -104,7 +105,6 @@ def _both_ways(machine: Machine) -> float:
 _PROGRAMS = "a figure of other programs than graph searches; their accesses are not published with it"
 _PRESET = "no preset: memory, multiprocessors and host of this module are not published"
 _WORKLOADS = "needs the accesses of the paper's own test programs, not answered yet"
-_RUNS = "needs whole runs of the system, not answered yet"
 
 REASONS = {
     "Z10b": "a figure of one graph whose degrees are not at hand",
@@ -116,7 +116,5 @@ REASONS = {
     **dict.fromkeys(("U3", "U4a", "U4b", "U5c", "U6c", "U6e"), _PROGRAMS),
     **dict.fromkeys(("U5a", "U5b", "U5d", "U6a", "U6b", "U6d", "U7"), _WORKLOADS),
     "U8": "a parameter of another model, not a measurement; the driver's costs are set by it",
-    **dict.fromkeys(("G1a", "G1b", "G1c", "G1d", "G1e", "G2a", "G2b", "G2c"), _RUNS),
-    **dict.fromkeys(("H1a", "H1b", "H1c", "H1d"), _RUNS),
 }
 """Why a row has no answer."""

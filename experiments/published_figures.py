@@ -2,8 +2,8 @@
 
     python -m experiments.published_figures [--quick]
 
-The rows are in `published_figures.csv` with their sources; what answers each is in `published_answers.py` and
-`published_paging.py`, and why the others have no answer. A range counts as hit inside; outside, the error is to its
+The rows are in `published_figures.csv` with their sources; what answers each is in `published_answers.py` and the two
+files it takes from, and why the others have no answer. A range counts as hit inside; outside, the error is to its
 nearer end. Bars are the rows that the model must keep.
 """
 
