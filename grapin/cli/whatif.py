@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from grapin.cli import run
+from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot, plot
 from grapin.cli.recording import Recording, is_trace, record
@@ -15,6 +16,7 @@ from grapin.cli.tables import print_table
 from grapin.errors import InvalidArgument
 from grapin.progress import progress
 from grapin.sim.combinations import combine
+from grapin.sim.extrapolation import Extrapolated
 from grapin.sim.prediction import Prediction
 from grapin.sim.presets import MACHINES
 from grapin.sim.replaying import replay
@@ -78,6 +80,13 @@ _SMALL = 1_000_000
     metavar="NUMBER=VALUE",
     help="Change a number of the machines, such as link.generation=5; several values with commas are all tried.",
 )
+@click.option(
+    "--from",
+    "smaller",
+    metavar="GRAPHS",
+    help="Run smaller graphs of the family instead, such as rmat:16..19, and extrapolate; always done for a GRAPH that "
+    "does not fit into memory.",
+)
 @click.option("--processes", type=int, help="Processes that predict.  [default: one a core]")
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
@@ -92,6 +101,7 @@ def command(
     systems: str,
     caches: str | None,
     settings: tuple[str, ...],
+    smaller: str | None,
     processes: int | None,
     json_file: str | None,
     plot_file: str | None,
@@ -101,7 +111,8 @@ def command(
     """Predict bytes, requests and time of a run for every combination of machine, system and cache.
 
     TRACE is a file that `grapin run --trace` wrote. A GRAPH is run here first, on the CPU, once for each way to repair
-    that the systems need; the options that say what is run are those of `grapin run`.
+    that the systems need; the options that say what is run are those of `grapin run`. `degrees:FILE` stands for a graph
+    of which only the degrees are known, one a line.
     """
     combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
     workers = (os.cpu_count() or 1) if processes is None else check_integer("processes", processes, least=1)
@@ -112,6 +123,14 @@ def command(
         raise InvalidArgument(
             f"timeline={timeline_file!r} must be asked for with one combination, not {len(combinations)}"
         )
+    if not is_trace(source_of_traces) and must_extrapolate(source_of_traces, smaller):
+        if timeline_file is not None:
+            raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
+        found = predict_family(source_of_traces, smaller, combinations, workload)
+        title = f"{workload['name']} on {source_of_traces}, extrapolated"
+        about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
+        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, error_line(found))
+        return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
     recording = (
         Recording.load(source_of_traces)
@@ -119,7 +138,7 @@ def command(
         else record(source_of_traces, repairs, **workload)
     )
     predictions = _predict(recording, combinations, workers, timeline_file)
-    _deliver(recording, predictions, json_file, plot_file)
+    _deliver(recording.title, recording.record(), predictions, json_file, plot_file)
 
 
 command.params += [option for option in run.command.params if option.name in _WORKLOAD]
@@ -148,17 +167,32 @@ def _predict(
         )
 
 
+def _errors(one: Extrapolated) -> dict[str, Any]:
+    return {
+        "sizes": one.sizes,
+        "size": one.size,
+        "bytes_error": one.bytes_error,
+        "seconds_error": one.seconds_error,
+    }
+
+
 def _deliver(
-    recording: Recording, predictions: list[Prediction], json_file: str | None, plot_file: str | None
+    title: str,
+    about: dict[str, Any],
+    predictions: list[Prediction],
+    json_file: str | None,
+    plot_file: str | None,
+    remark: str | None = None,
 ) -> None:
-    title = recording.title
     if plot_file is not None:
         write_whole(plot_file, lambda path: plot(predictions, title, path))
-    text = json.dumps(recording.record() | {"predictions": [one.record() for one in predictions]})
+    text = json.dumps(about | {"predictions": [one.record() for one in predictions]})
     if json_file == STANDARD_OUTPUT:
         click.echo(text)
         return
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
+    if remark is not None:
+        click.echo(remark)
     if json_file is not None:
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
 

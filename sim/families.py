@@ -1,0 +1,128 @@
+"""Families: graphs that differ in size only, so that small ones say what a large one would do.
+
+A family is a generator's specification with another size, or a list of degrees, of which any number of vertices can be
+drawn: their degrees are spread evenly over the list, and edges join them at random in proportion.
+"""
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.edges import EdgeList
+from grapin.errors import InvalidArgument, InvalidFile
+from grapin.generators import HEAVIEST, is_specification
+from grapin.randomness import Draws
+
+DEGREES = "degrees:"
+"""How the name of a graph begins that stands for a file of degrees."""
+LARGEST_RUN = 2**22
+"""Edges of the largest graph that is run where nobody says which."""
+BYTES_AN_EDGE = 150
+"""What a run needs at its peak: rows, both directions of the store, traces; 175 were measured on rmat:18:16 with two
+ways to repair, of which about 30 are Python and its libraries."""
+_MEMBERS = 4
+
+_SIZES: dict[str, Callable[..., int]] = {
+    "rmat": lambda scale, factor=16: factor << scale,
+    "er": lambda _vertices, edges: edges,
+    "grid": lambda rows, columns: 4 * rows * columns,
+    "star": lambda vertices: vertices,
+    "path": lambda vertices: vertices,
+}
+
+
+def nominal_size(spec: str) -> int:
+    """Return the number of edges that a specification asks for, before repeated ones are dropped."""
+    name, *numbers = spec.split(":")
+    try:
+        return _SIZES[name](*(int(number) for number in numbers))
+    except (KeyError, ValueError, TypeError):
+        raise InvalidArgument(
+            f"graph={spec!r} must be a generator with whole numbers, such as rmat:18:16"
+        ) from None
+
+
+def members(target: str, given: str) -> list[str]:
+    """Return the graphs that `--from` names: `rmat:16..19` are four, with what else the target has; or several.
+
+    >>> members("rmat:26:16", "rmat:16..18")
+    ['rmat:16:16', 'rmat:17:16', 'rmat:18:16']
+    """
+    found: list[str] = []
+    for one in given.split(","):
+        name, *numbers = one.strip().split(":")
+        numbers += target.split(":")[1:][len(numbers) :]
+        low, dots, high = numbers[0].partition("..") if numbers else ("", "", "")
+        if dots and not (low.isdecimal() and high.isdecimal() and int(low) < int(high)):
+            raise InvalidArgument(f"from={given!r} must have a range of whole numbers, such as rmat:16..19")
+        sizes = [str(size) for size in range(int(low), int(high) + 1)] if dots else numbers[:1]
+        found += [":".join([name, size, *numbers[1:]]) for size in sizes]
+    family = target.partition(":")[0]
+    for one in found:
+        if one.partition(":")[0] != family or nominal_size(one) >= nominal_size(target):
+            raise InvalidArgument(f"from={given!r} must name smaller graphs of the family of {target}")
+    return found
+
+
+def too_large(graph: str) -> bool:
+    """Tell whether a generator's graph would not fit into this computer's memory."""
+    if not is_specification(graph) or graph == "empty":
+        return False
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return nominal_size(graph) * BYTES_AN_EDGE > memory
+
+
+def usual_members(target: str) -> list[str]:
+    """Return graphs of a generator's family that can be run in a minute, each twice the one before."""
+    name, size, *rest = target.split(":")
+    if name != "rmat":
+        raise InvalidArgument(
+            f"graph={target!r} is too large to run here: give --from with smaller ones of its family"
+        )
+    factor = nominal_size(target) >> int(size)
+    largest = (LARGEST_RUN // max(1, factor)).bit_length() - 1
+    return [":".join([name, str(scale), *rest]) for scale in range(largest - _MEMBERS + 1, largest + 1)]
+
+
+def read_degrees(path: str | Path) -> NDArray[np.int64]:
+    """Read a file with one out-degree a line, or a NumPy array of them."""
+    try:
+        with warnings.catch_warnings(category=UserWarning, action="ignore"):  # an empty file is refused below
+            raw = np.load(path) if str(path).endswith(".npy") else np.loadtxt(path, np.float64, ndmin=1)
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except (ValueError, OSError) as error:
+        raise InvalidFile(f"{path}: must hold one degree a line ({error})") from None
+    degrees = np.asarray(raw)
+    if degrees.ndim != 1 or not len(degrees) or degrees.min() < 0 or (degrees != np.floor(degrees)).any():
+        raise InvalidFile(f"{path}: must hold one whole number of at least 0 a line")
+    return np.sort(degrees.astype(np.int64))
+
+
+def sampled_vertices(degrees: NDArray[np.int64]) -> list[int]:
+    """Return how many vertices to draw for graphs of a family that can be run in a minute."""
+    edges = max(1, int(degrees.sum()))
+    most = min(len(degrees), max(1 << _MEMBERS, len(degrees) * LARGEST_RUN // (2 * edges)))
+    return [most >> step for step in range(_MEMBERS - 1, -1, -1)]
+
+
+def sampled_graph(degrees: NDArray[np.int64], vertices: int, seed: int) -> EdgeList:
+    """Draw a graph of so many vertices with degrees spread evenly over a sorted list of them.
+
+    Ends are drawn in proportion to degrees, so that hubs point at hubs as often as chance has it; loops and repeated
+    edges are dropped, and ids say nothing about degrees.
+    """
+    draws = Draws(seed, "degrees")
+    chosen = degrees[((np.arange(vertices) + 0.5) * len(degrees) / vertices).astype(np.int64)]
+    source = np.repeat(np.arange(vertices), chosen)
+    target = source[draws.below(max(1, len(source)), len(source))] if len(source) else source
+    renamed = draws.permutation(vertices)
+    keys = np.unique((renamed[source].astype(np.int64) << 32) | renamed[target])
+    keys = keys[(keys >> 32) != (keys & 0xFFFFFFFF)]
+    weight = (draws.below(HEAVIEST, len(keys)) + 1).astype(np.int32)
+    ends = (keys >> 32).astype(np.int32), keys.astype(np.int32)
+    return EdgeList(*ends, vertices, weight, origin=f"{vertices} vertices of a list of degrees")
