@@ -110,7 +110,7 @@ def _pieces(
         columns = (reads[name][rows].tolist() for name in ("start", "length", "arrays"))
         skipped = held[rows].tolist() if held.size else repeat(False)
         for start, length, arrays, here in zip(*columns, skipped, strict=False):
-            if here or not length:
+            if here or not length or not arrays:
                 continue
             if length <= alone:
                 yield Piece(start, start + length, arrays)

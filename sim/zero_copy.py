@@ -165,7 +165,7 @@ def _take(
     Returns from which element of which row on lists are left.
     """
     warps[place, _ARRAYS] = 0
-    while row < end and (element >= lengths[row] or (held.size and held[row])):
+    while row < end and (element >= lengths[row] or arrays[row] == 0 or (held.size and held[row])):
         row += 1
         element = 0
     if row < end:

@@ -11,7 +11,7 @@ from grapin.sim.path import Path
 from grapin.trace import Trace
 
 List = tuple[int, int, int]
-"""Start, length, and how many arrays are read."""
+"""Start, length, and how many arrays are read; none, where the device has copies of them."""
 
 NANOSECOND = 10**6
 """In ticks."""
@@ -42,7 +42,7 @@ def lists_of(seed: int, count: int, longest: int, arrays: int) -> list[List]:
     return [(start, length, arrays) for start, length in zip(starts, lengths, strict=True)]
 
 
-single_lists = st.tuples(st.integers(0, 300), st.integers(0, 150), st.integers(1, 2))
+single_lists = st.tuples(st.integers(0, 300), st.integers(0, 150), st.integers(0, 2))
 few_lists = st.lists(single_lists, max_size=5)
 many_lists = st.builds(
     lists_of,
