@@ -27,10 +27,9 @@ from grapin.kernels.cuda.pagerank.residuals import (
 )
 
 
-def begin_batch(state: Ranks, come: Any) -> None:
-    """Give vertices that are new what every vertex starts with, and forget whom the last batch touched."""
+def welcome(come: Any, state: Ranks) -> None:
+    """Give new vertices what every vertex starts with."""
     if cuda.grid(1) == 0:
-        state.control[TOUCHED] = 0
         state.sums[MASS] += come.size
     for entry in range(cuda.grid(1), come.size, cuda.gridsize(1)):
         state.cells[2 * come[entry]] = 1.0
@@ -128,4 +127,4 @@ def settle(touched: Any, damping: Any, keeping: Any, degrees: Any, state: Ranks)
     add_over_warp(mass, MASS, state.sums)
 
 
-KERNELS = (begin_batch, withdraw, open_lists, change_flows, forget, settle)
+KERNELS = (welcome, withdraw, open_lists, change_flows, forget, settle)

@@ -6,7 +6,7 @@ wait has to be lowered; so many edges were read that scaling the total away may 
 be forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -40,6 +40,7 @@ from grapin.kernels.cuda.pagerank.residuals import (
     STATUS,
     THRESHOLD,
     TOTAL,
+    TOUCHED,
     WAITING,
     Ranks,
     extended,
@@ -63,7 +64,7 @@ PATIENCE = 1 / 2
 AHEAD, MOST_AHEAD = 4, 32
 """How many rounds are launched before the host looks at them, at first and at most."""
 MOST_OPERATIONS = 1 << 30
-"""Q is summed up anew after so many pushes, so that its own rounding stays below `MARGIN`."""
+"""Q is summed up anew after pushes along so many edges, so that its own rounding stays below `MARGIN`."""
 MARGIN = 2.0**-20
 
 
@@ -108,16 +109,14 @@ class PageRankQuery:
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
         """Compute the ranks from nothing."""
-        self._index.update(snapshot, None)
-        self._reserve(snapshot.bound)
+        self._follow(snapshot, None)
         run = self._run(snapshot, tracing=tracing)
         self._restart(run)
         return self._work(run)
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
         """Bring the ranks up to date with what a batch changed."""
-        self._index.update(snapshot, applied)
-        self._reserve(snapshot.bound)
+        self._follow(snapshot, applied)
         run = self._run(snapshot, tracing=tracing)
         if self.system.repair == "recompute" or not snapshot.edges:  # without edges all is known at once
             self._restart(run)
@@ -133,9 +132,8 @@ class PageRankQuery:
     def values(self) -> NDArray[np.float64]:
         """Return the rank of each vertex below the bound; those that do not exist have 0."""
         amounts = self._amounts(0, self._bound)
-        amounts /= max(
-            amounts.sum(), 1.0
-        )  # every vertex has at least 1: only where there is none, it is less
+        # Every vertex has at least 1: only where there is none, the sum is less.
+        amounts /= max(amounts.sum(), 1.0)
         return amounts
 
     def parents(self) -> NDArray[np.int32]:
@@ -153,9 +151,8 @@ class PageRankQuery:
 
     def memory(self) -> dict[str, int]:
         """Return the bytes on the device by part."""
-        return {
-            name: int(array.nbytes) for name, array in self._state._asdict().items()
-        } | self._index.memory()
+        parts = {name: int(array.nbytes) for name, array in self._state._asdict().items()}
+        return parts | self._index.memory()
 
     def _amounts(self, begin: int, end: int) -> NDArray[np.float64]:
         backend, state = self._backend, self._state
@@ -183,12 +180,13 @@ class PageRankQuery:
         backend.fill(backend.part(reading.progress, ITERATION, ITERATION + 1), 1)
         return _Run(self._runs, snapshot, reading, tracing)
 
-    def _reserve(self, bound: int) -> None:
-        """Make room for vertices below `bound`; at least doubling, so that growth costs little per vertex."""
+    def _follow(self, snapshot: Snapshot, applied: Applied | None) -> None:
+        """Make room for vertices below the bound, at least doubling it, and learn where out-lists are."""
         capacity = len(self._state.pushed)
-        if bound > capacity:
-            self._state = extended(self._backend, self._state, max(bound, 2 * capacity))
-        self._bound = bound
+        if snapshot.bound > capacity:
+            self._state = extended(self._backend, self._state, max(snapshot.bound, 2 * capacity))
+        self._bound = snapshot.bound
+        self._index.update(replace(snapshot, in_=None), applied)
 
     def _restart(self, run: _Run) -> None:
         run.dense = True
@@ -205,7 +203,7 @@ class PageRankQuery:
     def _begin_run(self) -> None:
         """Count anew what is counted by run."""
         backend, state = self._backend, self._state
-        backend.fill(backend.part(state.control, CHANGED, CHANGED + 1), 0)
+        backend.fill(backend.part(state.control, TOUCHED, CHANGED + 1), 0)
         backend.fill(backend.part(state.sums, READ, READ + 1), 0.0)
 
     def _floor(self, run: _Run) -> float:
@@ -221,18 +219,21 @@ class PageRankQuery:
             for edges, sign in ((applied.inserted, 1), (applied.deleted, -1))
             if len(edges)
         ]
-        gone = upload(applied.deleted_vertices)
-        most = len(applied.inserted) + len(applied.deleted) + len(applied.deleted_vertices)
+        come, gone = applied.inserted_vertices, applied.deleted_vertices
+        most = len(applied.inserted) + len(applied.deleted) + len(gone)
         touched = self._backend.empty(max(most, 1), np.int32)
         self._begin_run()
-        self._launch(kernels.begin_batch, state, upload(applied.inserted_vertices))
+        if len(come):
+            self._launch(kernels.welcome, upload(come), state)
         for sources, _, sign in edges:
             self._launch(kernels.withdraw, sources, sign, touched, state)
-        self._launch(kernels.withdraw, gone, 0, touched, state)
+        if len(gone):
+            self._launch(kernels.withdraw, upload(gone), 0, touched, state)
         self._launch(kernels.open_lists, touched, degrees, state)
         for sources, targets, sign in edges:
             self._launch(kernels.change_flows, sources, targets, sign, damping, degrees, state)
-        self._launch(kernels.forget, gone, state)
+        if len(gone):
+            self._launch(kernels.forget, upload(gone), state)
         self._launch(kernels.settle, touched, damping, self._keeping, degrees, state)
         if not self._keeping:
             self._walk(run)
@@ -329,10 +330,8 @@ class PageRankQuery:
     def _straighten(self, run: _Run, sums: NDArray[np.float64], floor: float) -> None:
         """Scale the total of all residuals away if it is most of R, and let rounds go on."""
         excess = (sums[TOTAL] + sums[DRIFT]) / sums[MASS]
-        if excess > run.excess * (
-            1 - (1 - self.program.damping) / 2
-        ):  # scaling may double R: it did not make up
-            run.patience *= 2
+        if excess > run.excess * (1 - (1 - self.program.damping) / 2):
+            run.patience *= 2  # scaling may double R, and pushing has not made up for that
         self._survey(run, sums[REST])
         now = self._backend.download(self._state.sums)
         if 2 * abs(now[SIGNED]) <= sums[TOTAL] or not now[SIGNED] < now[COUNT]:
@@ -347,12 +346,11 @@ class PageRankQuery:
 
     def _work(self, run: _Run) -> Work:
         backend, reading = self._backend, run.reading
+        nothing = np.empty((0, TRACE_FIELDS), np.int64)
         return Work(
             iterations=int(backend.download(reading.progress)[ITERATION]) - 1,
             changed=int(backend.download(self._state.control)[CHANGED]),
             dense=run.dense,
             counters=counters_of(backend.download(reading.tallies)),
-            reads=np.concatenate([np.empty((0, TRACE_FIELDS), np.int64), *run.reads])
-            if run.tracing
-            else None,
+            reads=np.concatenate([nothing, *run.reads]) if run.tracing else None,
         )

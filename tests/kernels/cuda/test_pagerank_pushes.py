@@ -117,6 +117,14 @@ def test_correcting_a_hub_reads_no_list() -> None:
     check_ranks(graph, query)
 
 
+def test_first_out_edges_take_all_that_is_there_and_no_list_is_read() -> None:
+    graph = hub(200)
+    query = started(Simulator(warp=4), graph, PageRank())
+    applied = graph.apply(Batch(insert=[(1, 201)]))
+    assert query.repair(graph.snapshot(), applied, tracing=False).counters.edges == 0
+    check_ranks(graph, query)
+
+
 def test_the_published_way_reads_the_list_of_each_changed_source() -> None:
     graph = hub(200)
     query = started(Simulator(warp=4), graph, PageRank(), "grapin-zc")
