@@ -1,0 +1,84 @@
+"""How far off is a prediction for a graph that was not run? One that can be run is predicted from smaller ones.
+
+    python -m experiments.extrapolation [--quick]
+
+Smaller graphs of the family are run with GPU memory and cache scaled to the same part of the graph, and extrapolated as
+`grapin whatif --from` does it; then the large one is run, and both are compared.
+"""
+
+import argparse
+import sys
+from typing import Any
+
+from experiments.bars import Bar, print_bars, record_bars
+from grapin.cli.recording import record
+from grapin.sim.combinations import combine
+from grapin.sim.extrapolation import extrapolate, scaled
+from grapin.sim.families import members, nominal_size
+from grapin.sim.prediction import Prediction
+from grapin.sim.sweeping import sweep
+
+FULL = ("rmat:19:16", "rmat:13..16")
+QUICK = ("rmat:8:8", "rmat:5..7")
+SYSTEMS = ("bounded", "grapin", "grapin-recomp", "hytgraph-icde", "subway-sync")
+CACHE = "10%"
+WORKLOAD: dict[str, Any] = {
+    "name": "sssp",
+    "source": "auto",
+    "threads": 1,
+    "batches": 5,
+    "insertions": 0.5,
+    "updates": None,
+    "undirected": None,
+    "weights": "keep",
+    "seed": 1,
+}
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Predict the large graph, run it, and compare."""
+    target, smaller = QUICK if quick else FULL
+    names = members(target, smaller)
+    combinations = combine(["a5000"], SYSTEMS, [CACHE])
+    repairs = list(dict.fromkeys(one.system.repair for one in combinations))
+    size = nominal_size(target)
+
+    def predictions(name: str) -> list[Prediction]:
+        recording = record(name, repairs, batch_size=20 if quick else 1000, **WORKLOAD)
+        ratio = nominal_size(name) / size
+        return sweep(recording.traces, [scaled(one, ratio) for one in combinations])
+
+    rows = [predictions(name) for name in names]
+    found: list[Bar] = []
+    for place, real in enumerate(predictions(target)):
+        guess = extrapolate([nominal_size(name) for name in names], [row[place] for row in rows], size)
+        remark = (
+            f"{guess.doublings:.0f} doublings beyond the largest; stated for one: "
+            f"bytes {guess.bytes_error:.3f}, time {guess.seconds_error:.3f}"
+        )
+        predicted = guess.prediction
+        pairs = {
+            "bytes": (predicted.total.bytes, real.total.bytes),
+            "time": (predicted.seconds, real.seconds),
+        }
+        for what, (ours, theirs) in pairs.items():
+            off = abs(ours / theirs - 1)
+            found.append(Bar(f"{target} under {real.system}: {what} off by", off, "of it", None, remark))
+    return found
+
+
+def main() -> int:
+    """Measure, print, record."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
+    quick = parser.parse_args().quick
+    measured = bars(quick=quick)
+    print_bars("Predicted from smaller graphs, and run", measured)
+    print(f"recorded in records/{record_bars('extrapolation', {'quick': quick}, measured).name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
