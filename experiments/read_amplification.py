@@ -13,6 +13,11 @@ order in which our CPU device repairs, by key in a hundred small rounds, is besi
 Pages, big pages and blocks keep their size, because lists do: how many lists lie in a page, which decides how much of
 it is wanted, is then as it was there. What cannot be kept beside that is the number of blocks, a dozen to a hundred
 here and 14,000 there, and how small a part of the graph the warps in flight are at; some lines show what that changes.
+
+Why ours is below theirs where the graph does not fit: most big pages have a list that is wanted in all but the
+smallest rounds, so each such round moves most of the graph, and amplification is about such rounds over passes. R-MAT
+graphs need 9 rounds; the web graphs, which need 52 and 64, come nearer. Nor does Grapin say whether its transfers are
+those to the GPU or both ways: without advice whatever is evicted is written back. Both ways are in the remarks.
 """
 
 import argparse

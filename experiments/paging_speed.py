@@ -1,0 +1,86 @@
+"""How fast is the replay of unified memory, and how near to what was measured does it stream?
+
+    python -m experiments.paging_speed [--quick]
+
+Speeds are page touches a second of processor time, on what shortest paths read of an R-MAT graph (see
+`experiments.read_amplification`), where it fits and where it does not.
+"""
+
+import argparse
+import sys
+from time import process_time
+
+import numpy as np
+
+from experiments.bars import Bar, print_bars, record_bars
+from experiments.read_amplification import GENERATED, QUICK, Case, static_trace
+from experiments.reads import weighted
+from grapin.generators import generate
+from grapin.sim import MACHINES
+from grapin.sim.unified.fast import replay_unified
+
+TOUCHES = 2e6
+STREAMING = 9.11
+"""GB/s through unified memory on a V100 (EMOGI, figure 4)."""
+READ_MOSTLY = 0.47
+"""What of the transfers the advice saves (Subway, section 4.1)."""
+
+
+def bars(*, quick: bool) -> list[Bar]:
+    """Measure speeds, then what the model answers."""
+    case = Case("static", static_trace(weighted(generate(QUICK if quick else GENERATED))))
+    case.replay(1.0)
+    found = []
+    for name, ratio in (("fits", 0.1), ("is twice as large", 2.0)):
+        begin = process_time()
+        touches = case.replay(ratio).touches
+        rate = touches / (process_time() - begin)
+        remark = f"{rate / 1e6:.1f} million page touches a second"
+        found.append(
+            Bar(f"a graph that {name}: 2 million touches/s over ours", TOUCHES / rate, "x", 1.0, remark)
+        )
+    return [*found, _streaming(), _advice(case)]
+
+
+def _streaming() -> Bar:
+    lists = np.arange(2**19, dtype=np.int64)
+    trace = static_trace(weighted(generate("path:2")))
+    nothing = np.zeros(len(lists), np.int32)
+    trace.reads.update(
+        phase=nothing,
+        iteration=nothing,
+        vertex=nothing,
+        inward=nothing.astype(np.bool_),
+        start=32 * lists,
+        length=nothing + 32,
+        arrays=np.ones(len(lists), np.uint8),
+        cached=nothing.astype(np.bool_),
+    )
+    trace.phases["out_slots"] = np.array([32 * len(lists)])
+    total = replay_unified(trace, MACHINES["v100"]).total
+    rate = total.bytes_in / total.seconds / 1e9
+    remark = f"{rate:.2f} GB/s, measured {STREAMING}; nothing is fitted to it"
+    return Bar("streaming on a V100: error", abs(rate / STREAMING - 1), "x", 0.1, remark)
+
+
+def _advice(case: Case) -> Bar:
+    plain, copies = (case.replay(2.0, advice=advice) for advice in ("none", "read-mostly"))
+    saved = 1 - (copies.bytes_in + copies.bytes_out) / (plain.bytes_in + plain.bytes_out)
+    return Bar("read-mostly: share of both ways' bytes saved", saved, "x", None, f"published {READ_MOSTLY}")
+
+
+def main() -> int:
+    """Measure, print, record; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
+    quick = parser.parse_args().quick
+    measured = bars(quick=quick)
+    print_bars("The replay of unified memory", measured)
+    print(f"recorded in records/{record_bars('paging_speed', {'quick': quick}, measured).name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
