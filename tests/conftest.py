@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from experiments.assembly import missing
 from grapin.testing import poisoned_memory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,13 +35,13 @@ settings.load_profile(os.environ.get("GRAPIN_PROFILE", "quick"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests marked deep unless they are asked for with `-m`."""
-    if config.option.markexpr:
-        return
-    skip = pytest.mark.skip(reason="deep: runs in `make test-deep`")
+    """Skip tests marked deep unless they are asked for with `-m`, and those of the CUDA compiler where it is absent."""
+    reason = missing()
     for item in items:
-        if item.get_closest_marker("deep"):
-            item.add_marker(skip)
+        if item.get_closest_marker("deep") and not config.option.markexpr:
+            item.add_marker(pytest.mark.skip(reason="deep: runs in `make test-deep`"))
+        if reason is not None and item.path.is_relative_to(ROOT / "tests" / "cuda"):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(autouse=True)
