@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from unified_traces import SMALL, Case, Phase, cases, make_trace, small_machine, stream_trace
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES
@@ -15,7 +16,6 @@ from grapin.sim.unified.events import _Run
 from grapin.sim.unified.fast import replay_unified
 from grapin.sim.unified.parameters import Costs, Setting
 from grapin.trace import Trace
-from tests.sim.unified_traces import SMALL, Case, Phase, cases, make_trace, small_machine, stream_trace
 
 LONE = small_machine(1, 1)
 ELEMENTS = SMALL.block // 4
