@@ -45,13 +45,13 @@ class Gpu(Compiler):
 
     def download(self, array: Any) -> NDArray[Any]:
         """Return a copy on the host, when all that was launched before is done."""
-        copy: NDArray[Any] = cupy.asarray(array).get(stream=self._stream)
+        copy: NDArray[Any] = _seen(array).get(stream=self._stream)
         self._stream.synchronize()
         return copy
 
     def part(self, array: Any, start: int, stop: int) -> Any:
         """Return a view of a stretch of an array."""
-        return cuda.as_cuda_array(cupy.asarray(array)[start:stop], sync=False)
+        return cuda.as_cuda_array(_seen(array)[start:stop], sync=False)
 
     def copy(self, target: Any, source: Any) -> None:
         """Overwrite one device array by another, or by a host array."""
@@ -59,14 +59,14 @@ class Gpu(Compiler):
             return
         with self._stream:
             if isinstance(source, np.ndarray):
-                cupy.asarray(target).set(source, stream=self._stream)
+                _seen(target).set(source, stream=self._stream)
             else:
-                cupy.copyto(cupy.asarray(target), cupy.asarray(source))
+                cupy.copyto(_seen(target), _seen(source))
 
     def fill(self, array: Any, value: Any) -> None:
         """Overwrite a device array by one value."""
         with self._stream:
-            cupy.asarray(array).fill(value)
+            _seen(array).fill(value)
 
     def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
         """Return one of the store's edge arrays as kernels read it."""
@@ -78,20 +78,19 @@ class Gpu(Compiler):
 
     def sort(self, array: Any) -> Any:
         """Return the elements in ascending order."""
-        return self._made(lambda: cupy.sort(cupy.asarray(array)), array.nbytes)
+        return self._made(lambda: cupy.sort(_seen(array)), array.nbytes)
 
     def distinct(self, array: Any) -> Any:
         """Return the elements in ascending order, each once."""
-        return self._made(lambda: cupy.unique(cupy.asarray(array)), array.nbytes)
+        return self._made(lambda: cupy.unique(_seen(array)), array.nbytes)
 
     def running_sum(self, array: Any) -> Any:
         """Return the sums up to and including each element."""
-        return self._made(lambda: cupy.cumsum(cupy.asarray(array)), array.nbytes)
+        return self._made(lambda: cupy.cumsum(_seen(array)), array.nbytes)
 
     def select(self, array: Any, flags: Any) -> Any:
         """Return the elements beside a true flag, in their order."""
-        chosen = cupy.asarray(flags)
-        return self._made(lambda: cupy.asarray(array)[chosen.astype(cupy.bool_)], array.nbytes)
+        return self._made(lambda: _seen(array)[_seen(flags).astype(cupy.bool_)], array.nbytes)
 
     def _made(self, make: Any, size: int) -> Any:
         """Make an array on our stream; say so when the device has no room for it."""
@@ -105,3 +104,8 @@ class Gpu(Compiler):
                 f"{format_bytes(total)} are free: keep edges in host memory (a system that is not resident), "
                 "or fewer programs at once"
             ) from error
+
+
+def _seen(array: Any) -> Any:
+    """Return the array as CuPy's, without a copy; CuPy refuses to see memory of no size, which has no address."""
+    return cupy.asarray(array) if array.size else cupy.empty(0, array.dtype)

@@ -143,13 +143,12 @@ class Block:
             self._wait(lane)
             return lane.result
         del self._meetings[group]
-        if len({kind for kind, _ in waiting.values()}) > 1:
-            kinds = sorted({kind for kind, _ in waiting.values()})
+        self._ready += [member for member in members if member is not lane]
+        kinds = sorted({kind for kind, _ in waiting.values()})
+        if len(kinds) > 1:
             raise RuntimeError(f"lanes of one warp meet in different operations: {', '.join(kinds)}")
         for member, result in zip(members, combine([waiting[each][1] for each in members]), strict=True):
             member.result = result
-            if member is not lane:
-                self._ready.append(member)
         return lane.result
 
     def leave(self) -> None:

@@ -11,6 +11,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
+from grapin.counters import Counters
 from grapin.errors import InvalidArgument, ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
@@ -56,6 +57,7 @@ class MonotoneQuery:
         self._reads_weights = program.weighted and weight_dtype is not None
         self._weight_dtype = weight_dtype if self._reads_weights else np.dtype(np.int32)
         self._searches = system.repair == "bounded"
+        self._resident = system.transfer == "resident"
         self._kernels = bind_monotone(
             backend,
             program,
@@ -235,12 +237,26 @@ class MonotoneQuery:
         seen = self._board.look()
         if seen.control[OVERFLOWS]:
             raise ValueOverflow(self.program.name)
+        reads = rounds.reads()
         return Work(
             iterations=int(seen.progress[ITERATION]) - 1,
             changed=int(seen.control[CHANGED]),
             invalidated=int(seen.control[INVALIDATED]),
             affected_edges=int(seen.control[AFFECTED]) if affected else 0,
             dense=dense,
-            counters=seen.counters,
-            reads=rounds.reads(),
+            counters=self._counted(seen.counters),
+            reads=reads,
+            cached=np.ones(len(reads), np.bool_) if reads is not None and self._resident else None,
+        )
+
+    def _counted(self, read: Counters) -> Counters:
+        """Return what crossed the link: of a resident copy nothing that was read, but what keeping it took."""
+        if not self._resident:
+            return read
+        return Counters(
+            read.edges,
+            read.lists,
+            cached_edges=read.edges,
+            cached_lists=read.lists,
+            copied_bytes=self._index.copied_bytes,
         )
