@@ -29,8 +29,8 @@ from grapin.programs import Program
 from grapin.randomness import Draws
 from grapin.systems import SYSTEMS, System
 
-NEEDS_GPU = ("grapin.kernels.cuda.gpu",)
-"""What cannot be imported without CuPy, and has no kernels."""
+NEEDS_GPU = ("grapin.kernels.cuda.description", "grapin.kernels.cuda.gpu")
+"""What cannot be imported without CuPy; neither has kernels."""
 SCALE = 4
 """Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""
 RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer="resident")

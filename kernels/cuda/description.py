@@ -46,7 +46,7 @@ def pinned_bandwidth() -> float:
         end.record(stream)
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3)
-    return COPY_BYTES / min(times)
+    return float(COPY_BYTES / min(times))
 
 
 def _release(number: int) -> str:
