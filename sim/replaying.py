@@ -64,9 +64,9 @@ def replay(
 
 
 def edge_bytes(trace: Trace) -> int:
-    """Return what all edges of the last version take, with weights where they are read: what `10%` is a part of."""
+    """Return what all edges take at the start, with weights where they are read: what `10%` is a part of."""
     arrays = int(trace.reads["arrays"].max(initial=1))
-    return 4 * arrays * int(trace.phases["edges"][-1]) if len(trace.phases["edges"]) else 0
+    return 4 * arrays * int(trace.phases["edges"][0]) if len(trace.phases["edges"]) else 0
 
 
 def _settings(
