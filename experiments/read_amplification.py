@@ -115,7 +115,7 @@ def rows_of(
 
 def static_trace(edges: EdgeList) -> Trace:
     """Return what shortest paths from nothing read of a CSR without gaps."""
-    given = {"vertices": edges.vertices, "directed": edges.directed}
+    given: dict[str, Any] = {"vertices": edges.vertices, "directed": edges.directed}
     lists = Graph.from_edges(edges.source, edges.target, edges.weight, **given).snapshot().out
     ends = np.cumsum(lists.degrees.astype(np.int64))
     source = np.array([np.argmax(lists.degrees)])

@@ -3,7 +3,7 @@
 One thing at a time is easy to follow here, and a timeline shows it; `replay_unified` gives the same answer quickly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from grapin.sim.unified.volumes import COUNTED, UnifiedReplay, UnifiedVolumes
 from grapin.sim.unified.warps import Warps
 from grapin.trace import Trace
 
-Events = Iterator[simpy.Event]
+Events = Generator[simpy.Event, Any, None]
 
 
 def replay_unified_events(

@@ -38,7 +38,7 @@ def replay_unified(
     state, flight = make_memory(layout, rules), make_flight(rules)
     histories = make_histories(layout.blocks, len(state.flags)) if rules.watches else make_histories(0, 0)
     columns = ("inward", "start", "length", "arrays", "cached")
-    reads = Reads(*(np.ascontiguousarray(trace.reads[name]) for name in columns), layout.first)
+    reads = Reads(**{name: np.ascontiguousarray(trace.reads[name]) for name in columns}, first=layout.first)
     finished, written = [], -1
     before = state.counts.copy()
     ends = np.searchsorted(trace.reads["phase"], np.arange(len(trace.phases["version"])), "right").tolist()

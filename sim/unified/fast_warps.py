@@ -137,7 +137,7 @@ def _lines(rules: Rules, flight: Flight, reads: Reads, warp: int, place: int) ->
     end = (reads.start[row] + reads.length[row]) << _ELEMENT_SHIFT
     page = (begin >> rules.page_shift) + place // reads.arrays[row]
     low, high = max(begin, page << rules.page_shift), min(end, (page + 1) << rules.page_shift)
-    return ((high - 1) >> _LINE_SHIFT) - (low >> _LINE_SHIFT) + 1
+    return int(((high - 1) >> _LINE_SHIFT) - (low >> _LINE_SHIFT) + 1)
 
 
 @kernel

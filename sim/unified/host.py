@@ -26,7 +26,7 @@ def pages_written(trace: Trace, layout: Layout, driver: Driver, version: int) ->
     count = count // driver.page - first + 1
     row = np.repeat(np.arange(len(count)), count)
     place = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-    ids = layout.first[2 * inward[row]] + place
+    ids: NDArray[np.int64] = layout.first[2 * inward[row]] + place
     if not layout.weighted:
         return ids
     return np.stack([ids, layout.first[2 * inward[row] + 1] + place], axis=1).ravel()

@@ -31,7 +31,8 @@ class Layout:
         weighted = bool((trace.reads["arrays"] == 2).any())
         slots = [int(trace.phases[name].max(initial=0)) for name in ("out_slots", "in_slots")]
         per_block = driver.pages_per_block
-        first, pages, sizes = np.zeros(4, np.int64), np.zeros(4, np.int64), []
+        first, pages = np.zeros(4, np.int64), np.zeros(4, np.int64)
+        sizes: list[int] = []
         for array in range(4):
             inward, weight = divmod(array, 2)
             if inward and not slots[1]:

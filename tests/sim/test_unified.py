@@ -1,6 +1,7 @@
 """What holds of unified memory whatever is read, and what does not although one might think so."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ PLAIN = replace(SMALL, prefetch=False)
 
 def replay(case: Case, **changes: object) -> UnifiedVolumes:
     case = replace(case, **changes)  # type: ignore[arg-type]
-    options = {"advice": case.advice, "driver": case.driver, "memory": case.memory}
+    options: dict[str, Any] = {"advice": case.advice, "driver": case.driver, "memory": case.memory}
     return replay_unified(case.trace, case.machine, **options).total
 
 

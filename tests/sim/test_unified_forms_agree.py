@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from grapin.stream import workload
 
 
 def both(case: Case) -> tuple[UnifiedReplay, UnifiedReplay]:
-    options = {"advice": case.advice, "driver": case.driver, "memory": case.memory}
+    options: dict[str, Any] = {"advice": case.advice, "driver": case.driver, "memory": case.memory}
     events = replay_unified_events(case.trace, case.machine, **options)
     fast = replay_unified(case.trace, case.machine, **options)
     return events, fast
