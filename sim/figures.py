@@ -95,7 +95,7 @@ class Part:
             except InvalidArgument:
                 refuse(f"{self.role}.{name}", value, _MUST[units[name]])
         sources = {**self.sources, **dict.fromkeys(settings, source)}
-        return replace(self, **changes, sources=sources)  # type: ignore[arg-type]  # checked when it is made
+        return replace(self, **changes, sources=sources)
 
 
 def _units(part: Part) -> dict[str, Unit]:

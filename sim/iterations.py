@@ -47,8 +47,10 @@ class Iterations:
         """Add up the iterations of a trace; `held` says how many of a row's arrays the device has a copy of."""
         reads = trace.reads
         table = np.zeros((_COLUMNS, _count(reads["phase"], reads["iteration"])), np.int64)
-        columns = (reads[name] for name in ("phase", "iteration", "start", "length", "arrays"))
-        _add_up(*columns, np.zeros(0, np.uint8) if held is None else held, table)
+        phases, iterations = reads["phase"], reads["iteration"]
+        starts, lengths, arrays = reads["start"], reads["length"], reads["arrays"]
+        copies = np.zeros(0, np.uint8) if held is None else held
+        _add_up(phases, iterations, starts, lengths, arrays, copies, table)
         return cls(*table)
 
     def rows(self) -> Iterator[slice]:

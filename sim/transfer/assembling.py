@@ -33,7 +33,7 @@ def read_counters(iterations: Iterations, sizes: NDArray[np.int64], phases: int)
     )
     sums = iterations.by_phase(np.concatenate([read, sizes], axis=1), phases).tolist()
     return [
-        Counters(edges, lists, *requests, pages, held_edges, held_lists)
+        replace(Counters.of(edges, lists, requests, pages), cached_edges=held_edges, cached_lists=held_lists)
         for edges, lists, pages, held_edges, held_lists, *requests in sums
     ]
 
