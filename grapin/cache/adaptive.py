@@ -6,10 +6,11 @@ win over long ones that are read as often. How often a list is likely to be read
 window, the one under way included.
 
 The best lists that fit are *wanted*: they are kept, or let in when they are read. A list that would be wanted if the
-read at hand were counted is let in *on trial*, and some space is kept free for those: that is what pays when every
-batch reads something else. What has to go for both is first what no batch of the window read, the longest unread
-first, then the least worthy. All this is decided before each batch, and again between two iterations when lists that
-were let in found no room: what one batch reads again and again may not have been read before it.
+read at hand were counted is let in *on trial*: that is what pays when every batch reads something else. How much space
+is kept free for those depends on how many of the last ones were read again. What has to go for both is first what no
+batch of the window read, the longest unread first, then the least worthy. All this is decided before each batch, and
+again between two iterations when lists that were let in found no room: what one batch reads again and again may not
+have been read before it.
 
 Work grows with what the window's batches read, not with the graph or the cache.
 """
@@ -22,12 +23,12 @@ from numpy.typing import NDArray
 from grapin.cache.holdings import Holdings, Places
 from grapin.cache.policy import Policy
 
-UNDER_WAY = 2.0
-"""What a read of the batch under way counts for, beside one of a batch before it."""
+UNDER_WAY = 1.0
+"""What a repeated read in the batch under way counts for, beside a read in a batch before it."""
 LEAST = 1e-3
 """What a list counts for that was read, but in no batch that tells: less than any read that does."""
-ON_TRIAL = 1 / 10
-"""The part of the room that is kept free for lists on trial at most."""
+LEAST_TRIAL, MOST_TRIAL = 1 / 400, 1 / 4
+"""Parts of the room that lists on trial may take between two choices, at least and at most."""
 LOOKS = 8
 """How often, while elements for the whole room go by, it is asked whether to choose again."""
 FEWEST = 1 << 12
@@ -44,14 +45,18 @@ class Adaptive(Policy):
         self._threshold = 0.0
         """Lists worth less than this are not wanted."""
         self._wanted = 0
-        self._tried = 0
-        """Elements of lists let in on trial since the last choice."""
+        self._tried: list[tuple[Places, NDArray[np.uint8]]] = []
+        """Lists let in on trial since the last choice, and how often the same batch had read them before."""
+        self._tried_in = 0
+        """The batch in which that was."""
+        self._trial = 0
+        """Elements that may still be let in on trial."""
         self._refused = 0
         """Elements of lists that found no room since then."""
         self._window_elements = 0
         """Elements of the lists that the window's batches read."""
         self._start_weight = 0.0
-        """What a read of the first computation counts for during the first batch."""
+        """What a read of the first computation counts for."""
         self._cold: deque[Places] = deque()
         """Lists that fell out of the window, the longest unread first; some may have been read since."""
 
@@ -63,18 +68,19 @@ class Adaptive(Policy):
         read = read[holdings.cacheable(read)]
         if holdings.batch == 1 and len(read) and not self._start_weight:
             # It reads everything, perhaps many times; all its reads together weigh as much as one of each list.
-            self._start_weight = 1 / float(window.history(read)[1].mean())
-        worth = self._worth(holdings, read)
+            self._start_weight = 1 / max(1.0, float(window.history(read)[1].mean()))
+        # A copy that is not there must be made by a read before it saves one.
+        worth = self._worth(holdings, read, fewer=holdings.copied[read] == 0)
         order = np.argsort(-worth, kind="stable")
         read, worth = read[order], worth[order]
         sizes = np.cumsum(holdings.lengths[read])
-        on_trial = min(self._tried, int(ON_TRIAL * chunks.capacity))
-        fitting = int(np.searchsorted(sizes, chunks.capacity - on_trial, side="right"))
+        self._trial = self._room_for_trials(holdings)
+        fitting = int(np.searchsorted(sizes, chunks.capacity - self._trial, side="right"))
         self._threshold = float(worth[fitting]) if fitting < len(read) else 0.0
         entering = read[:fitting][~holdings.has_slot(read[:fitting])]
-        self._wanted = int(holdings.lengths[entering].sum()) + on_trial
+        self._wanted = int(holdings.lengths[entering].sum()) + self._trial
         self._window_elements = int(sizes[-1]) if len(sizes) else 0
-        self._tried = self._refused = 0
+        self._refused = 0
         needed = self._wanted - chunks.free
         cold = self._coldest(holdings, needed)
         least = read[fitting:][::-1]
@@ -90,9 +96,13 @@ class Adaptive(Policy):
         worth = self._worth(holdings, places)
         wanted = worth >= self._threshold
         with_this = worth + UNDER_WAY * _saving(holdings, places)
-        on_trial = ~wanted & (with_this >= self._threshold)
-        self._tried += int(holdings.lengths[places[on_trial]].sum())
-        return wanted | on_trial
+        on_trial = np.flatnonzero(~wanted & (with_this >= self._threshold))
+        taken = np.cumsum(holdings.lengths[places[on_trial]])
+        on_trial = on_trial[taken <= self._trial]
+        self._trial -= int(holdings.lengths[places[on_trial]].sum())
+        self._tried.append((places[on_trial], holdings.window.history(places[on_trial])[0]))
+        wanted[on_trial] = True
+        return wanted
 
     def refused(self, elements: int) -> None:
         """Add up what found no room."""
@@ -106,16 +116,29 @@ class Adaptive(Policy):
         """Choose again when much that was let in found no room."""
         return self._refused > max(OF_ROOM * holdings.chunks.capacity, OF_READ * self._window_elements)
 
-    def _worth(self, holdings: Holdings, places: Places) -> NDArray[np.float64]:
+    def _worth(
+        self, holdings: Holdings, places: Places, *, fewer: NDArray[np.bool_] | int = 0
+    ) -> NDArray[np.float64]:
         """Return the sectors that a copy of each list is expected to save for each of its elements."""
         counts = holdings.window.history(places)
+        # A pass over the graph reads every list once: that it had its turn is no reason to expect another.
+        counts[0] -= counts[0] > 0
         weights = np.ones(len(counts))
         weights[0] = UNDER_WAY
-        # What the first computation reads says little about repairs; it counts only while there is nothing else.
-        start = holdings.batch
-        if 0 < start < len(counts):
-            weights[start] = self._start_weight if start == 1 else 0.0
-        return (weights @ counts + LEAST) * _saving(holdings, places)
+        if 0 < holdings.batch < len(counts):
+            weights[holdings.batch] = self._start_weight
+        expected: NDArray[np.float64] = np.maximum(weights @ counts - fewer, 0)
+        return (expected + LEAST) * _saving(holdings, places)
+
+    def _room_for_trials(self, holdings: Holdings) -> int:
+        """Return room for twice as much as was on trial last and read again, within limits."""
+        again = 0
+        for places, times in self._tried:
+            more = holdings.window.history(places)[holdings.batch - self._tried_in] > times + 1
+            again += int(holdings.lengths[places[more]].sum())
+        self._tried, self._tried_in = [], holdings.batch
+        capacity = holdings.chunks.capacity
+        return int(min(max(LEAST_TRIAL * capacity, 2 * again), MOST_TRIAL * capacity))
 
     def _coldest(self, holdings: Holdings, needed: int) -> Places:
         """Return lists that no batch of the window read, until so many elements are free."""

@@ -30,6 +30,8 @@ from grapin.errors import InvalidArgument
 SLACK = 4
 """A list that outgrew its slot gets room for one more element for every so many: it may well grow again."""
 
+_Patches = tuple[Places, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 
 class HotCache:
     """The cache of one engine, shared by its programs."""
@@ -92,12 +94,12 @@ class HotCache:
     def _stretches(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Cut a phase between iterations, where the policy wants to choose anew."""
         read = np.cumsum(rows[:, 3])
-        ends = np.append(np.flatnonzero(np.diff(rows[:, 0])), len(rows) - 1) + 1
-        read_until = read[ends - 1]
+        lasts = np.flatnonzero(np.diff(rows[:, 0], append=-1))
+        read_until = read[lasts]
         begin = 0
         while begin < len(rows):
             enough = read[begin] - rows[begin, 3] + self.policy.patience(self.holdings)
-            end = int(ends[min(int(np.searchsorted(read_until, enough)), len(ends) - 1)])
+            end = int(lasts[min(int(np.searchsorted(read_until, enough)), len(lasts) - 1)]) + 1
             yield begin, end
             begin = end
 
@@ -109,14 +111,13 @@ class HotCache:
         number = np.arange(len(rows))
         first = self._first_rows(places, number)
         read = places[first == number]
-        patched, missed_from, sent = self._patch(read, arrays[first == number])
+        patches, sent = self._patch(read, arrays[first == number])
         self._admit(read)
         held = self._held(places, arrays)
-        written = holdings.has_slot(places) & (held < arrays) & (lengths > 0)
-        filled = np.unique(places[written])
+        filled = np.unique(places[holdings.has_slot(places) & (held < arrays)])
         holdings.stored[filled] = holdings.lengths[filled]
         holdings.window.count(read, np.bincount(first, minlength=len(rows))[first == number])
-        return held, Step(plan, patched, missed_from, filled, self.positions[filled]), sent
+        return held, Step(plan, *patches, filled, self.positions[filled]), sent
 
     def _first_rows(self, places: Places, number: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each row of `number` the first of them that reads the same list."""
@@ -200,7 +201,7 @@ class HotCache:
         moved = moved[real]
         return Plan(moved, sources[real], targets[real], holdings.stored[moved], loaded, counters)
 
-    def _patch(self, read: Places, arrays: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64], int]:
+    def _patch(self, read: Places, arrays: NDArray[np.int64]) -> tuple[_Patches, int]:
         """Bring copies up to date by what they missed, or let them be filled again where that costs less."""
         holdings = self.holdings
         owing = holdings.debts[read] > 0
@@ -210,9 +211,10 @@ class HotCache:
         holdings.forget(places[~pays])
         patched = places[pays]
         sent = int(holdings.debts[patched].sum()) * SECTOR
+        patches = patched, self.positions[patched], holdings.stored[patched], holdings.behind[patched]
         holdings.debts[patched] = 0
         holdings.stored[patched] = holdings.lengths[patched]
-        return patched, holdings.behind[patched], sent
+        return patches, sent
 
     def _admit(self, read: Places) -> None:
         """Give slots to lists that are read and have none, as far as the policy wants and space allows."""

@@ -34,11 +34,15 @@ class Step:
     plan: Plan
     patched: NDArray[np.int64]
     """Lists whose copy is brought up to date by the mutations it has missed."""
+    patched_at: NDArray[np.int64]
+    """Beside `patched`: where the copy begins."""
+    patched_length: NDArray[np.int64]
+    """And how many elements it has before."""
     missed_from: NDArray[np.int64]
-    """Beside `patched`: the number of the batch that made the first of those mutations; the first version is 0."""
+    """And the number of the batch that made the first of those mutations, the first batch being 1."""
     filled: NDArray[np.int64]
     """Lists whose copy is written by the first read that goes to the host for them."""
-    positions: NDArray[np.int64]
+    filled_at: NDArray[np.int64]
     """Beside `filled`: where to."""
 
 

@@ -59,8 +59,8 @@ class AccessWindow:
 
     def hotness(self) -> NDArray[np.int64]:
         """Return for every list how often the finished batches of the window read it."""
-        totals: NDArray[np.int64] = self._counts.sum(axis=0, dtype=np.int64)
-        return totals - self._counts[self._current]
+        finished: NDArray[np.int64] = self._counts[self._ages()[1:]].sum(axis=0, dtype=np.int64)
+        return finished
 
     def _ages(self) -> list[int]:
         """Return the rows of the ring, that of the batch under way first."""

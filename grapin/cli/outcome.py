@@ -43,6 +43,7 @@ class Outcome:
             "system": engine.system.name,
             "device": engine.device,
             "threads": engine.threads,
+            "cache": engine.cache,
             "seed": self.seed,
             "graph": {"vertices": engine.graph.vertices, "edges": engine.graph.edges},
             "initial": {
@@ -87,5 +88,5 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
         format_count(report.changed),
         format_count(report.edges_read),
         f"{report.edges_read / max(1, edges):.4f}",
-        format_bytes(report.counters.bytes),
+        format_bytes(report.counters.link_bytes),
     )

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from grapin.batch import Batch
+from grapin.cache.settings import read_settings
 from grapin.cli.common import graph_argument, seed_option
 from grapin.cli.exit_codes import INTERRUPTED, WRONG
 from grapin.cli.interrupt import Interrupts
@@ -56,6 +57,12 @@ from grapin.validation import check_integer
 )
 @click.option("--system", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
+@click.option(
+    "--cache",
+    metavar="SIZE",
+    help="Room for copies of lists on the device: 10% of the bytes of all edges, 1G, or POLICY:SIZE "
+    "(published, adaptive) where the system's own is not wanted.  [default: no cache]",
+)
 @click.option("--threads", type=int, help="Threads of the CPU device.  [default: one a core]")
 @click.option("--undirected/--directed", default=None, help="Store both directions of each edge, or one.")
 @click.option(
@@ -82,6 +89,7 @@ def command(
     source: str,
     system: str,
     device: str,
+    cache: str | None,
     threads: int | None,
     trace_file: str | None,
     verify: bool,
@@ -94,8 +102,10 @@ def command(
     the report of all batches so far.
     """
     program = find_program(name)
-    find_system(system)
+    policy = find_system(system).cache
     open_device(device)
+    if cache is not None:
+        read_settings(cache, policy=policy, edge_bytes=0)
     check_workload(threads, options)
     check_outputs(trace_file, json_file)
     status = Console(stderr=True).status(f"Reading {graph} ...")
@@ -110,6 +120,7 @@ def command(
             device=device,
             threads=threads,
             trace=trace_file is not None,
+            cache=cache,
         )
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     with Interrupts() as interrupts:

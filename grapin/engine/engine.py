@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch
+from grapin.cache.settings import CacheSettings
 from grapin.engine.answer import Answer
+from grapin.engine.caching import CachedQuery, open_cache
 from grapin.engine.devices import open_device
 from grapin.engine.report import QueryReport, Report
 from grapin.errors import GrapinError, InvalidArgument
@@ -32,6 +34,9 @@ class Engine:
     >>> engine.values.tolist()
     [0, 1, 1]
 
+    `cache="10%"` gives the device room for copies of a tenth of all edges, chosen as the system says (see
+    `grapin.cache`); `report.counters` then says what still crossed the link.
+
     `apply` changes the graph; a graph must not be changed behind the engine's back, which is noticed and refused.
     """
 
@@ -44,6 +49,7 @@ class Engine:
         system: str | System = "bounded",
         threads: int | None = None,
         trace: bool = False,
+        cache: str | int | CacheSettings | None = None,
     ) -> None:
         self.graph = graph
         self.system = find_system(system)
@@ -54,6 +60,7 @@ class Engine:
             raise InvalidArgument("programs=[] must hold at least one program")
         for program in listed:
             check_program(program, graph)
+        self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self.device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
             Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
@@ -69,6 +76,11 @@ class Engine:
     def device(self) -> str:
         """The name of the device that executes."""
         return self._device.name
+
+    @property
+    def cache(self) -> dict[str, Any] | None:
+        """The settings of the device's cache as plain values; None when it has none."""
+        return None if self._cache is None else self._cache.about()
 
     @property
     def values(self) -> NDArray[Any]:
@@ -110,6 +122,8 @@ class Engine:
         parts = {f"graph.{name}": size for name, size in self.graph.memory().items()}
         for place, answer in enumerate(self.answers):
             parts |= {f"answers[{place}].{name}": size for name, size in answer.memory().items()}
+        if self._cache is not None:
+            parts["cache"] = self._cache.copies.nbytes
         return parts
 
     def _about(self) -> dict[str, Any]:
@@ -122,17 +136,19 @@ class Engine:
             "directed": graph.directed,
             "aligned": graph.aligned,
             "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
+            "cache": self.cache,
         }
 
     def _prepare(self, program: Program) -> Query:
         graph = self.graph
-        return self._device.query(
+        query = self._device.query(
             program,
             self.system,
             weight_dtype=graph.weight_dtype,
             directed=graph.directed,
             threads=self.threads,
         )
+        return query if self._cache is None else CachedQuery(query, self._cache)
 
     def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
         """Bring every answer up to date, from nothing where there is no batch."""

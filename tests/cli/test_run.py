@@ -14,7 +14,7 @@ from grapin.cli.main import main
 from grapin.cli.updates import prepare
 from grapin.errors import WrongAnswer
 
-FIELDS = ["program", "system", "device", "threads", "seed", "graph", "initial", "batches", "verified"]
+FIELDS = ["program", "system", "device", "threads", "cache", "seed", "graph", "initial", "batches", "verified"]
 BATCH_FIELDS = {
     "inserted",
     "deleted",
@@ -30,6 +30,10 @@ BATCH_FIELDS = {
     "affected_edges",
     "requests",
     "bytes",
+    "link_bytes",
+    "cached_edges",
+    "load_bytes",
+    "patch_bytes",
 }
 EVENTS = "a,b,1,1\nb,c,1,2\nc,d,1,3\na,d,1,4\nb,c,-1,5\na,b,-1,6\nd,e,1,7\n"
 

@@ -1,0 +1,129 @@
+"""After every batch, whatever the policy and whatever is read: copies equal the store's lists, and space adds up."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grapin
+from grapin.cache import CacheSettings
+from grapin.cache.chunks import NOWHERE
+from grapin.cache.oracle import Coming, Oracle, coming_of
+from grapin.graph.snapshot import Snapshot
+from grapin.kernels.cpu.cache import DeviceCache
+from grapin.testing import MutationStream, mutation_streams
+
+POLICIES = ("none", "published", "adaptive", "oracle")
+
+
+@st.composite
+def cache_settings(draw: st.DrawFn, policy: str) -> CacheSettings:
+    """Draw rooms from none at all to more than enough, in chunks that hold few lists or all."""
+    capacity = draw(st.integers(0, 64) | st.integers(0, 2000), label="capacity")
+    chunk = draw(st.integers(8, 80) | st.just(1 << 20), label="chunk")
+    return CacheSettings(policy, capacity, chunk=chunk, window=draw(st.integers(1, 4), label="window"))
+
+
+def any_reads(snapshot: Snapshot, arrays: int, random: np.random.Generator) -> np.ndarray:
+    """Return rows of a phase that reads some lists, few of them often, in a few iterations."""
+    count = int(random.integers(0, 3 * snapshot.bound + 1))
+    favourites = max(1, int(random.integers(1, snapshot.bound + 1)))
+    vertices = random.integers(0, favourites, count) * 7 % snapshot.bound
+    inward = random.integers(0, 2, count) if snapshot.in_ is not None else np.zeros(count, np.int64)
+    into = snapshot.out if snapshot.in_ is None else snapshot.in_
+    starts = np.where(inward == 1, into.starts[vertices], snapshot.out.starts[vertices])
+    lengths = np.where(inward == 1, into.degrees[vertices], snapshot.out.degrees[vertices])
+    iterations = np.sort(random.integers(0, 4, count))
+    asked = random.integers(1, arrays + 1, count)
+    return np.column_stack((iterations, 2 * vertices + inward, starts, lengths, asked)).astype(np.int64)
+
+
+def check_space(cache: DeviceCache) -> None:
+    """Slots lie within chunks and beside each other; used and free space add up."""
+    chunks = cache.hot.holdings.chunks
+    held = np.flatnonzero(chunks.positions != NOWHERE)
+    begins = np.sort(chunks.positions[held])
+    order = np.argsort(chunks.positions[held])
+    rooms = chunks.rooms[held][order]
+    assert (begins[:-1] + rooms[:-1] <= begins[1:]).all()
+    assert chunks.used == rooms.sum()
+    assert chunks.used + chunks.free == chunks.capacity
+    assert (begins + rooms <= chunks.capacity).all()
+    if len(held):
+        assert (begins // chunks.chunk == (begins + rooms - 1) // chunks.chunk).all()
+    assert sorted(chunks.held()) == held.tolist()
+
+
+def check_copies(cache: DeviceCache, snapshot: Snapshot) -> int:
+    """Every copy that is up to date equals the list in the store; return how many there are."""
+    holdings, copies = cache.hot.holdings, cache.copies
+    current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0))
+    for place in current.tolist():
+        lists = snapshot.in_ if place & 1 else snapshot.out
+        assert lists is not None
+        start, length = int(lists.starts[place >> 1]), int(lists.degrees[place >> 1])
+        position = int(cache.hot.positions[place])
+        here = copies.neighbours[position : position + length].tolist()
+        there = lists.neighbours[start : start + length].tolist()
+        if holdings.copied[place] > 1:
+            here = list(zip(here, copies.weights[position : position + length].tolist(), strict=True))
+            there = list(zip(there, lists.weights[start : start + length].tolist(), strict=True))
+        assert sorted(here) == sorted(there), f"list {place} at {position}"
+    return len(current)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data(), seed=st.integers(0, 1 << 30))
+def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
+    policy: str, data: st.DataObject, seed: int
+) -> None:
+    stream: MutationStream = data.draw(mutation_streams(weights="int32"))
+    graph = grapin.Graph.from_edges(**stream.start)
+    random = np.random.default_rng(seed)
+    settings = data.draw(cache_settings("none" if policy == "oracle" else policy))
+    arrays = data.draw(st.sampled_from([1, 2]))
+    cache = DeviceCache(settings, arrays=arrays, weight_dtype=np.int32)
+    future: list[Coming] = []
+    if policy == "oracle":
+        cache.hot.policy = Oracle(future.pop() for _ in iter(int, 1))
+    applied = None
+    for batch in (None, *stream.batches):
+        if batch is not None:
+            applied = graph.apply(batch)
+        snapshot = graph.snapshot()
+        phases = [any_reads(snapshot, arrays, random) for _ in range(2)] if snapshot.bound else []
+        rows = np.concatenate([np.empty((0, 5), np.int64), *phases])
+        if snapshot.in_ is snapshot.out:
+            rows[:, 1] &= ~1
+        future.append(coming_of(rows))
+        cache.begin(snapshot, applied)
+        check_space(cache)
+        check_copies(cache, snapshot)
+        for phase in phases:
+            held, counters = cache.read(phase, snapshot)
+            check_space(cache)
+            check_copies(cache, snapshot)
+            assert (held <= phase[:, 4]).all()
+            assert counters.edges == phase[:, 3].sum()
+            assert counters.cached_edges == phase[held >= phase[:, 4], 3].sum()
+
+
+def test_a_copy_that_missed_two_batches_is_patched_with_both() -> None:
+    graph = grapin.Graph.from_edges([0] * 40, range(1, 41), weight=range(40), weights="int32")
+    cache = DeviceCache(CacheSettings("adaptive", 4000), arrays=2, weight_dtype=np.int32)
+    cache.begin(graph.snapshot(), None)
+    snapshot = graph.snapshot()
+    whole = np.array([[0, 0, snapshot.out.starts[0], 40, 2]], np.int64)
+    assert cache.read(whole, snapshot)[0].tolist() == [0]
+    for batch in (
+        grapin.Batch(delete=[(0, 1), (0, 40)]),
+        grapin.Batch(insert=[(0, 1, 7)], reweight=[(0, 2, 9)]),
+    ):
+        applied = graph.apply(batch)
+        cache.begin(graph.snapshot(), applied)
+    snapshot = graph.snapshot()
+    whole = np.array([[0, 0, snapshot.out.starts[0], 39, 2]], np.int64)
+    held, counters = cache.read(whole, snapshot)
+    assert held.tolist() == [2]
+    assert (counters.patch_bytes, counters.bytes) == (64, 0)
+    assert check_copies(cache, snapshot) == 1
