@@ -1,8 +1,8 @@
-"""`grapin demo`: two answers kept fresh under two systems, held against the reference; needs no file."""
+"""`grapin demo`: answers kept fresh, checked, counted, predicted for other machines; one report, no file needed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, median
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,74 +11,145 @@ from rich.console import Console
 from rich.status import Status
 
 from grapin.cli.common import read_edges, reading_options, seed_option
+from grapin.cli.outputs import check_outputs, write_whole
 from grapin.cli.remaining import check_remaining
 from grapin.cli.tables import print_table
-from grapin.engine import Engine, QueryReport, Report
+from grapin.counters import Counters
+from grapin.engine import Engine, Report
+from grapin.engine.devices import DEVICES, open_device
 from grapin.engine.verify import verify_answer
+from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.programs import SSSP, PageRank
 from grapin.programs.program import Program
+from grapin.progress import progress
+from grapin.report import Crossing, Findings, check_report, render
+from grapin.sim.combinations import combine
+from grapin.sim.presets import MACHINES
+from grapin.sim.replaying import edge_bytes
+from grapin.sim.sweeping import sweep
 from grapin.stream import Stream, workload
+from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds
+from grapin.validation import check_integer
 
-_SHOWN = ("bounded", "grapin-zc")
+_RUN = {"bounded": "bounded", "grapin": "published", "grapin-recomp": "recompute"}
+"""The systems that are run, and the way each repairs results: predictions for all others come from their traces."""
+_PREDICTED = (*_RUN, "grapin-page", "hytgraph", "emogi", "subway-async", "imptm-um")
+_CACHES = (None, "5%", "10%", "20%", "40%")
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One system, the graph it left, and what each batch took."""
+    """One system, the graph it left, what each batch took, and what it read."""
 
     system: str
+    device: str
     graph: Graph
+    programs: Sequence[str]
     reports: list[Report]
+    total: Counters
+    trace: Trace
+
+    def crossings(self) -> list[Crossing]:
+        return [
+            Crossing(
+                program,
+                self.system,
+                [report.queries[place].seconds for report in self.reports],
+                [report.queries[place].work.counters for report in self.reports],
+                self.graph.edges,
+            )
+            for place, program in enumerate(self.programs)
+        ]
 
 
 @click.command()
-@click.argument("graph", metavar="[GRAPH]", default="rmat:16")
+@click.option("--graph", default="rmat:16", show_default=True, help="A file or a generator.")
 @click.option("--batches", default=5, show_default=True, help="How many batches to stream.")
 @click.option("--size", default=1000, show_default=True, help="Mutations a batch.")
 @click.option("--insertions", default=0.5, show_default=True, help="Which part of them are insertions.")
+@click.option(
+    "--machine",
+    "machines",
+    default="a5000,gh200",
+    show_default=True,
+    help=f"Predict for these: {', '.join(MACHINES)}, or a FILE.toml.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NUMBER=VALUE",
+    help="Change a number of the machines, such as gpu.memory=64M.",
+)
+@click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
+@click.option("--out", default="grapin-report.html", show_default=True, help="Where the report goes.")
 @reading_options
 @seed_option
-def command(graph: str, batches: int, size: int, insertions: float, seed: int, **reading: Any) -> None:
-    """Keep shortest paths and PageRank on GRAPH fresh under sampled mutations, and check every value.
+def command(
+    graph: str,
+    batches: int,
+    size: int,
+    insertions: float,
+    machines: str,
+    settings: tuple[str, ...],
+    device: str,
+    out: str,
+    seed: int,
+    **reading: Any,
+) -> None:
+    """Keep shortest paths and PageRank fresh under sampled mutations, check every value, and write a report.
 
-    Our repair (bounded) is laid beside the published one (grapin-zc), in which every vertex pushes after each batch.
+    Our repair (bounded) is laid beside the published one (grapin), in which every vertex pushes after each batch, and
+    beside starting from nothing (grapin-recomp). The report is one HTML file; it also says what other systems, other
+    machines and a cache on the device would make of the same stream.
     """
+    check_integer("batches", batches, least=1)
+    combinations = combine(machines.split(","), _PREDICTED, _CACHES, settings)
+    open_device(device)
+    check_outputs(out)
+    check_report()
     with Console(stderr=True).status(f"Reading {graph} ...") as status:
         edges = read_edges(graph, seed, **reading)
         stream = workload(edges, batches=batches, size=size, insertions=insertions, seed=seed)
-        runs = [_run(system, stream, status) for system in _SHOWN]
+        runs = [_run(system, device, stream, status) for system in _RUN]
         status.update("Checking every edge and weight of the store ...")
-        store = runs[0].graph
-        store.check()
-        check_remaining(store, stream)
-    title = (
-        f"{edges.origin}: {format_count(store.vertices)} vertices, {format_count(store.edges)} edges, "
-        f"{batches} batches of {format_count(size)} mutations"
+        for run in runs:
+            run.graph.check()
+            check_remaining(run.graph, stream)
+    with progress("Predicting", len(combinations)) as advance:
+        traces = {_RUN[run.system]: run.trace for run in runs}
+        predictions = sweep(traces, combinations, advance=advance)
+    first = runs[0]
+    findings = Findings(
+        graph=graph,
+        facts=_facts(first, batches, size, insertions, seed),
+        checks=_checks(runs),
+        programs=first.programs,
+        phase_programs=first.trace.phases["program"].tolist(),
+        crossings=sorted(
+            (crossing for run in runs for crossing in run.crossings()),
+            key=lambda one: first.programs.index(one.program),
+        ),
+        predictions=list(zip(combinations, predictions, strict=True)),
+        edge_bytes=edge_bytes(first.trace),
     )
-    print_table(
-        title,
-        ("program", "system", "time a batch", "edges read / edges", "GPU would request"),
-        [_row(run, place) for place in range(len(_programs(store))) for run in runs],
-        names=2,
-    )
-    updates = [report.update_seconds for run in runs for report in run.reports]
-    click.echo(
-        f"The store took {format_seconds(median(updates))} a batch and {format_bytes(sum(store.memory().values()))}."
-    )
-    click.echo("Verified: every value against the reference, every edge and weight against plain NumPy.")
+    _check_prediction(findings, runs)
+    _print(findings)
+    write_whole(out, lambda path: path.write_text(render(findings), encoding="utf-8"))
+    click.echo(f"Report: {Path(out).absolute()}")
 
 
 def _programs(graph: Graph) -> Sequence[Program]:
     return SSSP(int(np.argmax(graph.snapshot().out.degrees))), PageRank()
 
 
-def _run(system: str, stream: Stream, status: Status) -> _Run:
-    """Stream all batches under one system; what the first of them compiles does not disturb medians."""
+def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
+    """Stream all batches under one system and hold its answers against the reference."""
     status.update(f"{system}: computing the first values (the first time, this compiles for a minute) ...")
     graph = stream.graph()
-    engine = Engine(graph, _programs(graph), system=system)
+    engine = Engine(graph, _programs(graph), system=system, device=device, trace=True)
     reports = []
     for number, batch in enumerate(stream, 1):
         status.update(f"{system}: batch {number} of {len(stream)} ...")
@@ -86,18 +157,68 @@ def _run(system: str, stream: Stream, status: Status) -> _Run:
     for answer in engine.answers:
         status.update(f"{system}: holding {answer.program.name} against the reference ...")
         verify_answer(answer, graph)
-    return _Run(system, graph, reports)
+    names = [answer.program.name for answer in engine.answers]
+    total = sum((report.counters for report in reports), engine.started.counters)
+    return _Run(system, engine.device, graph, names, reports, total, engine.trace)
 
 
-def _row(run: _Run, place: int) -> tuple[str, ...]:
-    """Sum up one program under one system."""
-    queries: list[QueryReport] = [report.queries[place] for report in run.reports]
-    read = mean(query.work.counters.edges for query in queries)
-    requested = mean(query.work.counters.bytes for query in queries)
-    return (
-        queries[0].program,
-        run.system,
-        format_seconds(median(query.seconds for query in queries)),
-        f"{read / max(1, run.graph.edges):.4f}",
-        format_bytes(requested),
+def _check_prediction(findings: Findings, runs: list[_Run]) -> None:
+    """Refuse to report predictions of requests that were not made."""
+    for run in runs:
+        for machine in findings.machines:
+            found = findings.prediction(machine, run.system, findings.answers[0])
+            assert found is not None
+            if found.total.counters.requests != run.total.requests:
+                raise WrongAnswer(
+                    f"the requests predicted for {run.system} on {machine} differ from those counted"
+                )
+
+
+def _facts(run: _Run, batches: int, size: int, insertions: float, seed: int) -> dict[str, str]:
+    store = run.graph
+    return {
+        "graph": f"{format_count(store.vertices)} vertices, {format_count(store.edges)} edges at the end",
+        "store": f"{format_bytes(sum(store.memory().values()))} in host memory",
+        "stream": f"{batches} batches of {format_count(size)} mutations, {insertions:.0%} of them insertions",
+        "answers": ", ".join(run.programs),
+        "device": run.device,
+        "seed": str(seed),
+    }
+
+
+def _checks(runs: list[_Run]) -> list[str]:
+    values = sum(run.graph.vertices * len(run.programs) for run in runs)
+    requests = sum(sum(run.total.requests.values()) for run in runs)
+    return [
+        f"{format_count(values)} values under {len(runs)} systems, each held against the reference.",
+        f"{format_count(runs[0].graph.edges)} edges and weights of each store, held against plain NumPy.",
+        f"{format_count(requests)} requests counted, as many of each size as the model predicts.",
+    ]
+
+
+def _print(findings: Findings) -> None:
+    rows = [
+        (
+            one.program,
+            one.system,
+            format_seconds(one.median_seconds),
+            f"{one.passes:.4f}",
+            format_bytes(one.bytes),
+            *(_predicted(findings, machine, one) for machine in findings.machines),
+        )
+        for one in findings.crossings
+    ]
+    facts = findings.facts
+    columns = ("program", "system", "a batch here", "edges read / edges", "over the link")
+    predicted = (f"on {machine}" for machine in findings.machines)
+    print_table(
+        f"{findings.graph}: {facts['graph']}; {facts['stream']}", (*columns, *predicted), rows, names=2
     )
+    for check in findings.checks:
+        click.echo(f"Verified: {check}")
+
+
+def _predicted(findings: Findings, machine: str, one: Crossing) -> str:
+    found = findings.prediction(machine, one.system, one.program)
+    assert found is not None
+    return format_seconds(found.seconds_a_batch or 0.0)

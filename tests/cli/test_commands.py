@@ -67,32 +67,6 @@ def test_info_prints_tables_and_notes(capsys: pytest.CaptureFixture[str]) -> Non
     assert "self loops or repeated; dropped" in shown
 
 
-def test_demo_lays_two_systems_side_by_side_and_checks_both(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "rmat:8", "--batches", "3", "--size", "100"]) == 0
-    shown = capsys.readouterr().out
-    rows = [line.split()[:2] for line in shown.splitlines()]
-    for program in ("sssp", "pagerank"):
-        for system in ("bounded", "grapin-zc"):
-            assert [program, system] in rows
-    assert "Verified:" in shown
-
-
-def test_demo_works_on_an_undirected_graph_without_weights(capsys: pytest.CaptureFixture[str]) -> None:
-    options = [
-        "--undirected",
-        "--weights",
-        "ignore",
-        "--batches",
-        "2",
-        "--size",
-        "40",
-        "--insertions",
-        "0.25",
-    ]
-    assert main(["demo", "rmat:7", *options]) == 0
-    assert "Verified:" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -101,8 +75,6 @@ def test_demo_works_on_an_undirected_graph_without_weights(capsys: pytest.Captur
         (["info", "no-such-file.txt"], "no-such-file.txt must exist, but there is no such file"),
         (["info", "rmat:x"], "spec='rmat:x' must be rmat:SCALE[:EDGEFACTOR]"),
         (["info", "star:3", "--seed", "-1"], "seed=-1 must be at least 0"),
-        (["demo", "--size", "x"], "Invalid value for '--size'"),
-        (["demo", "star:3", "--size", "9", "--batches", "1"], "at most 2 edges of the graph, not 9"),
         (["generate", "star:3", "star.doc"], "file='star.doc' must end in .txt or .csv"),
         (
             ["generate", "star:3", "nowhere/star.csv"],

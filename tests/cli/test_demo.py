@@ -1,0 +1,109 @@
+"""`grapin demo`, which `make run` calls."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grapin.cli import demo
+from grapin.cli.main import main
+from grapin.counters import Counters
+from grapin.engine import Report
+from grapin.sim.presets import MACHINES
+
+pytest.importorskip("plotly", reason="a report needs plotly")
+
+SMALL = ["--graph", "rmat:7", "--batches", "2", "--size", "40"]
+
+
+def _data(report: Path) -> dict[str, Any]:
+    embedded = re.search(r'<script type="application/json" id="data">(.*?)</script>', report.read_text())
+    assert embedded is not None
+    found: dict[str, Any] = json.loads(embedded[1])
+    return found
+
+
+def test_the_demo_lays_the_systems_side_by_side_and_prints_the_reports_path_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.html"
+    assert main(["demo", *SMALL, "--machine", "v100,h100", "--out", str(report)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line.split()[:2] for line in lines]
+    for program in ("sssp", "pagerank"):
+        for system in ("bounded", "grapin"):
+            assert [program, system] in rows
+    assert sum(line.startswith("Verified:") for line in lines) == 3
+    assert lines[-1] == f"Report: {report}"
+    choices = _data(report)["choices"]
+    assert list(choices["machines"]) == ["v100", "h100"]
+    assert "v100|grapin|pagerank|10%" in choices["outcomes"]
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_the_demo_works_on_an_undirected_graph_without_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--undirected", "--weights", "ignore", "--insertions", "0.25", "--machine", "a5000"]
+    assert main(["demo", *SMALL, *options, "--out", str(tmp_path / "report.html")]) == 0
+    assert "Verified:" in capsys.readouterr().out
+
+
+def test_requests_that_the_model_does_not_predict_are_an_error_and_no_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Report.counters.fget  # type: ignore[attr-defined]  # a property has one
+    one_more = property(lambda report: counted(report) + Counters(requests_96=1))
+    monkeypatch.setattr(Report, "counters", one_more)
+    assert main(["demo", *SMALL, "--machine", "a5000", "--out", str(tmp_path / "report.html")]) == 2
+    assert "requests predicted for bounded on a5000 differ" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--size", "x"], "Invalid value for '--size'"),
+        (["--batches", "0"], "batches=0 must be at least 1"),
+        (["--graph", "star:3", "--size", "9", "--batches", "1"], "at most 2 edges of the graph, not 9"),
+        (["--machine", "a500"], "(did you mean 'a5000'?)"),
+        (["--set", "gpu.memory"], "set='gpu.memory' must be NUMBER=VALUE"),
+        (["--device", "gpu"], "device='gpu' must be one of"),
+        (["--out", "nowhere/report.html"], "file='nowhere/report.html' must be in a directory that exists"),
+    ],
+)
+def test_a_bad_option_is_one_sentence_and_nothing_is_written(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert sentence in shown.err
+    assert shown.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_plotly_the_demo_says_what_to_install_before_it_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "grapin.report.page.find_spec", lambda name: None if name == "plotly" else found(name)
+    )
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == "grapin: a report needs plotly: pip install 'grapin[report]'\n"
+
+
+def test_every_system_of_the_demo_is_predicted_from_a_run_of_its_repair() -> None:
+    from grapin.sim.systems import MODEL_SYSTEMS
+
+    assert {MODEL_SYSTEMS[name].repair for name in demo._PREDICTED} == set(demo._RUN.values())
+    assert all(MODEL_SYSTEMS[name].repair == repair for name, repair in demo._RUN.items())
+    assert {"a5000", "gh200"} <= set(MACHINES)
