@@ -26,7 +26,7 @@ def test_a_size_is_a_part_of_the_edges_or_bytes(given: str | int, policy: str, c
     ("given", "sentence"),
     [
         ("ten", "cache='ten' must be a part of the edges' bytes such as 10%, or a size such as 1G or 32M"),
-        ("adoptive:1G", "cache policy='adoptive' must be one of .* did you mean 'adaptive'"),
+        ("adoptive:1G", "cache policy='adoptive' must be one of .*did you mean 'adaptive'"),
         (-1, "cache=-1 must be at least 0"),
         ("oracle:1G", "'oracle' knows what will be read: record a trace and replay it"),
     ],
