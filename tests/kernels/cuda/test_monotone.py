@@ -281,3 +281,11 @@ def test_reweighting_moves_values_both_ways() -> None:
     assert follower.query.parents().tolist() == [-1, 0, 0, 1]
     assert follower.query.reached(3)
     assert follower.query.memory()["words"] >= 32
+
+
+def test_a_vertex_that_is_corrected_to_something_better_passes_it_on() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [5, 1, 1], vertices=4, weights="int32")
+    follower = Follower(Simulator(warp=4), graph, SSSP(0), "bounded")
+    follower.start()
+    follower.apply(Batch(delete=[(1, 2)], insert=[(0, 2, 1)]))
+    assert follower.query.values().tolist() == [0, 5, 1, 2]
