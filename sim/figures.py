@@ -4,9 +4,9 @@ A number stays a plain number, so that formulas read as formulas; its source sta
 `sources`. A number that has none is shown as such wherever it is shown.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from grapin.errors import InvalidArgument
@@ -16,25 +16,36 @@ from grapin.validation import check_choice, check_integer, refuse
 NO_SOURCE = "no source"
 """How the source of a number begins that nobody published; what follows says why it has this value."""
 
-Unit = Literal["", "bytes", "bytes/s", "seconds"]
+Unit = Literal["", "bytes", "bytes/s", "seconds", "share"]
+
+
+def _parse_share(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
 
 _READ: dict[Unit, Callable[[str], Any]] = {
     "": lambda text: int(text) if text.strip().isdecimal() else text,
     "bytes": parse_bytes,
     "bytes/s": parse_rate,
     "seconds": parse_seconds,
+    "share": _parse_share,
 }
 _WRITE: dict[Unit, Callable[[Any], str]] = {
     "": str,
     "bytes": format_bytes,
     "bytes/s": format_rate,
     "seconds": format_seconds,
+    "share": "{:.4g}".format,
 }
 _MUST: dict[Unit, str] = {
     "": "be a whole number of at least 1",
     "bytes": "be a size of at least 1 byte, such as 512 or 16G",
     "bytes/s": "be a rate above 0, such as 900GB/s",
     "seconds": "be a time above 0, such as 1.7us",
+    "share": "be a share above 0 and at most 1, such as 0.9",
 }
 
 
@@ -59,9 +70,12 @@ class Figure:
         return _WRITE[self.unit](self.value)
 
 
-def figure(unit: Unit = "") -> Any:
-    """Declare a number of a part: a whole number without a unit, whole bytes, or a positive rate or time."""
-    return field(metadata={"unit": unit})
+def figure(unit: Unit = "", default: Any = MISSING) -> Any:
+    """Declare a number of a part: a whole number without a unit, whole bytes, a share, or a positive rate or time.
+
+    One that has a default may be left out of a machine's file.
+    """
+    return field(default=default, metadata={"unit": unit})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,5 +120,9 @@ def _check(one: Figure) -> None:
     value: Any = one.value
     if one.unit in ("", "bytes"):
         check_integer(one.name, value, least=1)
-    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _most(one.unit):
         refuse(one.name, value, _MUST[one.unit])
+
+
+def _most(unit: Unit) -> float:
+    return 1.0 if unit == "share" else sys.float_info.max

@@ -40,6 +40,8 @@ class Link(Part):
     """The most the copy engine asks for in one request."""
     round_trip: float = figure("seconds")
     """From a request's leaving the GPU to its data's arrival on an idle link, host memory included."""
+    efficiency: float = figure("share", 1.0)
+    """What of the rate that the link's rules allow is reached."""
 
     role: ClassVar[str] = "link"
     framing: ClassVar[int]
@@ -125,7 +127,7 @@ class PcieLink(Link):
     @property
     def rate(self) -> float:
         """What is left for packets."""
-        return self.raw_rate * (1 - self.control_share)
+        return self.raw_rate * (1 - self.control_share) * self.efficiency
 
     @property
     def tags(self) -> int:
@@ -153,7 +155,7 @@ class ChipLink(Link):
     @property
     def rate(self) -> float:
         """The nominal rate: what control packets take is not published."""
-        return self.nominal_rate
+        return self.nominal_rate * self.efficiency
 
     @property
     def tags(self) -> int:

@@ -40,6 +40,9 @@ class Host(Part):
     """The least that memory reads at a time: a smaller request costs as much."""
     latency: float = figure("seconds")
     """What of the link's round trip is spent in memory."""
+    fault_batch: float = figure("seconds", 31.6e-6)
+    """What the driver needs for a batch of page faults beside the blocks in it: interrupt, fetching and sorting faults,
+    flush and replay."""
 
     role: ClassVar[str] = "host"
 

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,10 +62,11 @@ def _machine(content: dict[str, Any]) -> Machine:
 
 
 def _part(kind: type[PartKind], table: dict[str, Any]) -> PartKind:
-    known = [one.name for one in fields(kind)]
+    known = fields(kind)
     for name in table:
-        check_choice(f"figure of the {kind.role}", name, known)
-    missing = [name for name in known if name not in table and name != "sources"]
+        check_choice(f"figure of the {kind.role}", name, [one.name for one in known])
+    needed = [one.name for one in known if one.default is MISSING and one.default_factory is MISSING]
+    missing = [name for name in needed if name not in table]
     if missing:
         raise InvalidFile(f"[{kind.role}] lacks {', '.join(missing)}")
     texts = {"name": table.get("name", ""), **_table(kind, table.get("sources", {}))}

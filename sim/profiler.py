@@ -7,6 +7,7 @@ write as 16 more than their data (derived from a public benchmark log): the size
 
 from grapin.sim.closed_form import Transfer
 from grapin.sim.links import Link
+from grapin.sim.prediction import Costs
 
 SECTOR = 32
 
@@ -27,3 +28,11 @@ def hardware_counters(transfer: Transfer, link: Link) -> dict[str, int]:
         "lts__t_sectors_aperture_sysmem_op_read.sum": -(-reading // SECTOR),
         "lts__t_sectors_aperture_sysmem_op_write.sum": -(-writing // SECTOR),
     }
+
+
+def port_bytes(costs: Costs, link: Link) -> tuple[int, int]:
+    """Return what those counters show as received and as sent for a phase or a run: the wire without the framing."""
+    answers = (costs.wire_to_device - costs.bytes) // link.completion_bytes
+    # A request and the head of a write are of one size on every link.
+    asked = (costs.wire_to_host - costs.evicted_bytes) // link.request_bytes
+    return costs.wire_to_device - answers * link.framing, costs.wire_to_host - asked * link.framing

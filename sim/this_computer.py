@@ -46,7 +46,7 @@ class Registers(NamedTuple):
 
 def read_computer(index: int = 0, root: Path = Path("/")) -> Machine:
     """Ask driver and kernel for GPU number `index`; `root` is where `sys` and `proc` are found."""
-    with _nvml() as nvml:
+    with open_nvml() as nvml:
         count = nvml.nvmlDeviceGetCount()
         if not count:
             raise DeviceUnavailable("the NVIDIA driver knows no GPU here: use a preset such as a5000 instead")
@@ -66,7 +66,8 @@ def driver_parameters(root: Path = Path("/")) -> dict[str, int]:
 
 
 @contextmanager
-def _nvml() -> Iterator[Any]:
+def open_nvml() -> Iterator[Any]:
+    """Talk to the GPU's driver for a while."""
     try:
         import pynvml
     except ImportError:
@@ -129,7 +130,11 @@ def _link(device: Path) -> Link:
         generation=generations[speed],
         lanes=int((device / "current_link_width").read_text()),
         round_trip=ROUND_TRIP,
-        sources={**told, "generation": "sysfs", "lanes": "sysfs", "round_trip": _UNMEASURED},
+        sources={
+            **told,
+            **dict.fromkeys(("generation", "lanes"), "sysfs"),
+            **dict.fromkeys(("round_trip", "efficiency"), _UNMEASURED),
+        },
         **registers._asdict(),
     )
 
@@ -166,5 +171,5 @@ def _host(root: Path) -> Host:
         bandwidth=known.bandwidth,
         access=known.access,
         latency=known.latency,
-        sources=dict.fromkeys(("bandwidth", "access", "latency"), _UNMEASURED),
+        sources=dict.fromkeys(("bandwidth", "access", "latency", "fault_batch"), _UNMEASURED),
     )

@@ -26,7 +26,10 @@ MICROSECOND = 1e-6
 
 @dataclass(frozen=True)
 class Driver:
-    """The driver's parameters and what its work costs; a variant is `dataclasses.replace(DRIVER, ...)`."""
+    """The driver's parameters and what its work costs; a variant is `dataclasses.replace(DRIVER, ...)`.
+
+    What a batch of faults costs is a machine's: `host.fault_batch`.
+    """
 
     page: int = 4 * KIB
     """Bytes of a page, the unit of faults and of residency."""
@@ -58,9 +61,6 @@ class Driver:
     faults_per_utlb: int = 56  # Allen and Ge, SC21, figure 3
     multiprocessors_per_utlb: int = 2  # no source: one first-level TLB a TPC, which is two multiprocessors
 
-    batch_time: float = 31.6 * MICROSECOND
-    """Interrupt, fetching and sorting faults, flush and replay. A lone fault takes 45 us (far-fault latency in
-    UVMSmart's gpgpusim.config): this, a block, and 64 KiB over PCIe 3.0 (5.4 us)."""
     block_time: float = 8 * MICROSECOND
     """Unmapping, page tables and pushing copies, for each block served or evicted. Fitted: the least whole number for
     which copying takes at most a quarter of a batch in SC21's four workloads without prefetching (figure 7)."""
@@ -112,7 +112,7 @@ class Costs:
         way = Path(machine)
         into, out, line = way.read_cost(driver.page), way.write_cost(driver.page), way.read_cost(128)
         return cls(
-            batch=to_ticks(driver.batch_time),
+            batch=to_ticks(machine.host.fault_batch),
             block=to_ticks(driver.block_time),
             host=to_ticks(driver.host_time),
             page_in=max(into.up, into.memory, into.down),

@@ -37,10 +37,9 @@ def test_volumes_and_times_of_both_forms_are_equal(case: Case) -> None:
 @pytest.mark.parametrize("advice", ["none", "preferred-gpu"])
 def test_they_are_equal_when_host_and_gpu_fight_until_pages_are_pinned_and_beyond(advice: str) -> None:
     fight = [Phase([[(64, 8, 1, False, False)]], [(64, 8, False)]) for _ in range(120)]
-    driver = replace(
-        SMALL, lapse=100e-6, pin_threshold=2, pin=20, batch_time=1e-6, block_time=1e-6, host_time=1e-6
-    )
-    case = Case(make_trace(fight), small_machine(), advice, driver, 4 * SMALL.block)
+    driver = replace(SMALL, lapse=100e-6, pin_threshold=2, pin=20, block_time=1e-6, host_time=1e-6)
+    machine = small_machine().with_settings({"host.fault_batch": 1e-6})
+    case = Case(make_trace(fight), machine, advice, driver, 4 * SMALL.block)
     events, fast = both(case)
     assert events == fast
     assert fast.total.throttled > 0
