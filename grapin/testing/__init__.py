@@ -33,38 +33,58 @@ from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
     from grapin.engine.verify import verify_answer
+    from grapin.testing.case import Case
+    from grapin.testing.engine_machine import EngineMachine
     from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machine import StoreMachine
     from grapin.testing.monotone import check_monotone
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
+    from grapin.testing.searching import Failure, cases, find_failure
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
+    from grapin.testing.trying import Setup
+    from grapin.testing.verifying import verify_engine
+    from grapin.testing.weights import Weights
 
 _HOMES = {
+    "Case": "grapin.testing.case",
+    "EngineMachine": "grapin.testing.engine_machine",
+    "Failure": "grapin.testing.searching",
     "InvalidCase": "grapin.testing.invalid",
     "MutationStream": "grapin.testing.strategies",
+    "Setup": "grapin.testing.trying",
     "StoreMachine": "grapin.testing.machine",
+    "Weights": "grapin.testing.weights",
     "batches": "grapin.testing.mutations",
+    "cases": "grapin.testing.searching",
     "check_monotone": "grapin.testing.monotone",
     "clearances": "grapin.testing.mutations",
     "edge_lists": "grapin.testing.strategies",
+    "find_failure": "grapin.testing.searching",
     "graphs": "grapin.testing.strategies",
     "hub_bursts": "grapin.testing.mutations",
     "hub_churns": "grapin.testing.mutations",
     "invalid_batches": "grapin.testing.invalid",
     "mutation_streams": "grapin.testing.strategies",
     "verify_answer": "grapin.engine.verify",
+    "verify_engine": "grapin.testing.verifying",
 }
 
 __all__ = [
+    "Case",
     "Counterexample",
+    "EngineMachine",
     "Exploration",
+    "Failure",
     "Interleaved",
     "InvalidCase",
     "MutationStream",
+    "Setup",
     "StoreMachine",
     "Weak",
+    "Weights",
     "atomic",
     "batches",
+    "cases",
     "check_monotone",
     "check_same_changes",
     "check_same_graph",
@@ -73,6 +93,7 @@ __all__ = [
     "edge_lists",
     "explore",
     "fence",
+    "find_failure",
     "graphs",
     "hub_bursts",
     "hub_churns",
@@ -82,6 +103,7 @@ __all__ = [
     "poisoned_memory",
     "read",
     "verify_answer",
+    "verify_engine",
     "write",
 ]
 

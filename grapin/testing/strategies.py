@@ -95,13 +95,20 @@ class MutationStream:
 
 @st.composite
 def mutation_streams(
-    draw: st.DrawFn, *, max_batches: int = 5, strict: bool = False, **options: Unpack[GraphOptions]
+    draw: st.DrawFn,
+    *,
+    start: dict[str, Any] | None = None,
+    max_batches: int = 5,
+    strict: bool = False,
+    **options: Unpack[GraphOptions],
 ) -> MutationStream:
     """Draw a start graph and valid batches: small mixed ones, bursts and churn at a hub, mass deletions.
 
-    With `strict`, no batch holds anything that a strict graph refuses.
+    `start` is the graph to start from, as the arguments of `Graph.from_edges`, where it is not to be drawn. With
+    `strict`, no batch holds anything that a strict graph refuses.
     """
-    start = draw(graphs(**options))
+    if start is None:
+        start = draw(graphs(**options))
     state = ReferenceGraph.from_edges(**start)
     least = 0 if options.get("zero_weights", True) else 1
     loops = options.get("self_loops", True)

@@ -1,0 +1,165 @@
+"""`grapin check`: random streams held against the reference, and a short script where an answer is wrong."""
+
+from itertools import product
+from typing import Any
+
+import click
+
+from grapin import testing
+from grapin.cli.common import read_edges, seed_option
+from grapin.cli.exit_codes import WRONG
+from grapin.cli.outputs import check_outputs, write_whole
+from grapin.cli.tables import print_table
+from grapin.engine.caching import open_cache
+from grapin.engine.devices import DEVICES, open_device
+from grapin.errors import InvalidArgument
+from grapin.graph import Graph
+from grapin.programs.finding import PROGRAMS, find_program
+from grapin.progress import progress
+from grapin.systems import SYSTEMS, find_system
+from grapin.validation import check_integer
+
+_ANY_WEIGHTS = ("none", "0:1000", "0.0:1000.0")
+_SIMULATED = "cudasim"
+"""The device on which a hub of hundreds of neighbours takes seconds."""
+
+
+@click.command()
+@click.option(
+    "--program",
+    "programs",
+    default=",".join(PROGRAMS),
+    show_default=True,
+    help="Programs, or FILE.py:CLASS for those of your own.",
+)
+@click.option(
+    "--device",
+    "devices",
+    default="auto",
+    show_default=True,
+    help=f"auto, {', '.join(DEVICES)}, or FILE.py[:NAME] for one of your own (see grapin.work.Device).",
+)
+@click.option("--system", "systems", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
+@click.option(
+    "--cache",
+    metavar="SIZE",
+    help="Room for copies of lists, as for grapin run; copies are held against the store too.",
+)
+@click.option("--graph", metavar="GRAPH", help="Start from this graph.  [default: from drawn ones]")
+@click.option(
+    "--weights",
+    metavar="RANGES",
+    help="Weights to draw: none, LOW:HIGH in whole numbers such as 0:9, or in reals such as 0.0:1.0.  "
+    f"[default: {','.join(_ANY_WEIGHTS)}]",
+)
+@click.option(
+    "--hubs/--no-hubs",
+    default=None,
+    help="Give some vertices hundreds of neighbours, or none.  [default: hubs, but not on cudasim: they take long]",
+)
+@click.option(
+    "--examples", default=500, show_default=True, help="Streams for each program, device and system."
+)
+@click.option("--save", metavar="FILE", help="Write the script that reproduces a failure to this file.")
+@seed_option
+def command(
+    programs: str,
+    devices: str,
+    systems: str,
+    cache: str | None,
+    graph: str | None,
+    weights: str | None,
+    hubs: bool | None,
+    examples: int,
+    save: str | None,
+    seed: int,
+) -> int:
+    """Hold programs, devices and systems against the reference on random streams of mutations.
+
+    After every batch each value must be the reference's, and each parent must explain it. What fails is cut down to a
+    short script that reproduces it; the exit code is 1 then. Lists of names are separated by commas, and each program
+    is tried on each device under each system.
+    """
+    check_integer("examples", examples, least=1)
+    check_outputs(save)
+    setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
+    options = _drawing(graph, None if weights is None else weights.split(","), seed)
+    rows = []
+    for setup in setups:
+        failure = _search(setup, options, hubs=hubs, examples=examples, seed=seed)
+        if failure is not None:
+            _report(failure, save)
+            return WRONG
+        rows.append((setup.program, setup.device, setup.system, f"{examples:,}", "none"))
+    print_table(
+        "Every answer was the reference's, after every batch",
+        ("program", "device", "system", "streams", "failures"),
+        rows,
+        names=3,
+    )
+    return 0
+
+
+def _setups(
+    programs: list[str], devices: list[str], systems: list[str], cache: str | None
+) -> "list[testing.Setup]":
+    """Refuse names that lead nowhere, and a cache that is of no use, before anything is executed."""
+    for program in programs:
+        find_program(program)
+    for device, system in product(devices, systems):
+        opened, found = open_device(device), find_system(system)
+        if cache is not None:
+            open_cache(cache, Graph.empty(1), [], found, opened.name)
+    return [testing.Setup(*names, cache) for names in product(programs, devices, systems)]
+
+
+def _drawing(graph: str | None, weights: list[str] | None, seed: int) -> dict[str, Any]:
+    """Return which weights to draw and, if there is one, the graph to start from."""
+    ranges = [testing.Weights.read(each) for each in weights or _ANY_WEIGHTS]
+    if graph is None:
+        return {"weights": ranges}
+    edges = read_edges(graph, seed)
+    kind = "none" if edges.weight is None else edges.weight.dtype.name
+    fitting = [each for each in ranges if each.kind == kind]
+    if not fitting:
+        raise InvalidArgument(f"weights={','.join(weights or ())!r} must fit the graph's weights ({kind})")
+    start = {name: getattr(edges, name) for name in ("source", "target", "weight", "vertices", "directed")}
+    return {"weights": fitting, "start": start | {"weights": kind}}
+
+
+def _search(
+    setup: "testing.Setup", options: dict[str, Any], *, hubs: bool | None, examples: int, seed: int
+) -> "testing.Failure | None":
+    with progress(str(setup), examples) as advance:
+        return testing.find_failure(
+            setup,
+            **options,
+            hubs=open_device(setup.device).name != _SIMULATED if hubs is None else hubs,
+            examples=examples,
+            random_seed=seed,
+            advance=advance,
+            shrinking=lambda: click.echo(
+                f"{setup}: failed; looking for a shorter stream that fails ...", err=True
+            ),
+        )
+
+
+def _report(failure: "testing.Failure", save: str | None) -> None:
+    found, case, script = failure.found, failure.case, failure.script()
+    click.echo(f"{failure.setup}: example {failure.examples} failed: {failure.complaint}")
+    if failure.failing < 1:
+        click.echo(f"It failed in {failure.failing:.0%} of further runs: threads may race.")
+    click.echo(
+        f"Shrunk from {_count(found)} to {_count(case)}; this script reproduces it:\n\n{script}", nl=False
+    )
+    if save is not None:
+        write_whole(save, lambda path: path.write_text(script))
+        click.echo(f"\nWritten to {save}")
+
+
+def _count(case: "testing.Case") -> str:
+    return f"{_plural(len(case.edges), 'edge')} and {_plural(case.mutations, 'mutation')}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,49 @@
+"""What Hypothesis knows of Grapin by itself: `st.from_type(grapin.Batch)`, and edges and programs likewise.
+
+Hypothesis calls `register` whenever it is imported in an environment that has Grapin, so only types that load in a
+moment are registered. `Graph` is not: it would load Numba into every program that imports Hypothesis. Write
+`graphs().map(lambda start: grapin.Graph.from_edges(**start))` for one.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from grapin.batch import Batch
+from grapin.edges import EdgeList
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank
+
+_PROGRAMS = (BFS, SSSP, SSWP, ConnectedComponents, PageRank)
+
+
+def register() -> None:
+    """Tell Hypothesis how to draw our types; each strategy is made when it is first asked for.
+
+    Of programs in general it then knows too: `st.from_type(grapin.Monotone)` draws one of the subclasses.
+    """
+    st.register_type_strategy(Batch, lambda _type: _batches())
+    st.register_type_strategy(EdgeList, lambda _type: _edge_lists())
+    for program in _PROGRAMS:
+        st.register_type_strategy(program, _programs)
+
+
+def _batches() -> st.SearchStrategy[Batch]:
+    """Draw the last batch of a stream, or an empty one."""
+    from grapin.testing.strategies import mutation_streams
+
+    return mutation_streams(max_batches=1).map(lambda stream: (Batch(), *stream.batches)[-1])
+
+
+def _edge_lists() -> st.SearchStrategy[EdgeList]:
+    from grapin.testing.strategies import edge_lists
+
+    return edge_lists()
+
+
+def _programs(program: type[Any]) -> st.SearchStrategy[Any]:
+    """Draw sources among the first vertices, which small graphs have too."""
+    if program is PageRank:
+        return st.builds(PageRank, st.floats(0, 0.95), st.floats(1e-6, 1e-2))
+    if program.start is not None:
+        return st.builds(program)
+    return st.builds(program, st.lists(st.integers(0, 3), min_size=1, max_size=2, unique=True))
