@@ -35,7 +35,7 @@ from grapin.validation import check_integer
 
 _RUN = {"bounded": "bounded", "grapin": "published", "grapin-recomp": "recompute"}
 """The systems that are run, and the way each repairs results: predictions for all others come from their traces."""
-_PREDICTED = (*_RUN, "grapin-page", "hytgraph", "emogi", "subway-async", "imptm-um")
+_PREDICTED = (*_RUN, "grapin-page", "hytgraph-icde", "emogi", "subway-async", "imptm-um")
 _CACHES = (None, "5%", "10%", "20%", "40%")
 
 
