@@ -1,13 +1,14 @@
 """Bars: a figure, the limit it must keep, and the verdict; printed line by line, kept as JSON Lines."""
 
 import json
-import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from grapin.bench.surroundings import processor
 
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -64,13 +65,3 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def processor() -> str:
-    """Return the processor's name as the system knows it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())

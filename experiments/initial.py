@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments import rivals
 from experiments.bars import Bar, print_bars, record_bars
+from grapin.bench import peers
 from grapin.generators import generate
 from grapin.graph.graph import Graph
 from grapin.kernels.cpu.lists import EDGES, new_tally
@@ -80,7 +80,7 @@ def compare(name: str, ours: Ours, threads: Sequence[int], others: dict[str, Run
         if not np.array_equal(ours.values(ours.run(count)), expected):
             raise AssertionError(f"{name}: grapin on {count} threads differs from itself on one")
     for rival, run in others.items():
-        if not rivals.agree(name, run(), expected):
+        if not peers.agree(name, run(), expected):
             raise AssertionError(f"{name}: {rival} and grapin differ")
     own = {count: partial(ours.run, count) for count in threads}
     times = _medians({**own, **others}, rounds)
@@ -112,7 +112,7 @@ def graph_bars(name: str, threads: Sequence[int], rounds: int) -> list[Bar]:
     edges = generate(name)
     graph = Graph.from_edges(edges.source, edges.target, edges.weight, vertices=edges.vertices)
     source = int(np.argmax(graph.snapshot().out.degrees))
-    others = rivals.prepare(edges, source, max(threads))
+    others = peers.prepare(edges, source, max(threads))
     measured: list[Bar] = []
     for program in (BFS(source), SSSP(source), ConnectedComponents()):
         measured += compare(program.name, Ours(graph, program), threads, others[program.name], rounds)

@@ -18,9 +18,9 @@ from time import perf_counter, thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import rivals
 from experiments.bars import Bar, print_bars, record_bars
 from experiments.following import ALGORITHMS, PATIENCE, follow
+from grapin.bench import peers
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -115,13 +115,13 @@ class Course:
         values = {answer.program.name: answer.values for answer in engine.answers}
         tail, head, weight = engine.graph.edge_arrays()
         last = EdgeList(tail, head, engine.graph.bound, weight)
-        runs = rivals.prepare(last, source, 1, ("scipy",))
+        runs = peers.prepare(last, source, 1, ("scipy",))
         scratch = {}
         for name, ours in values.items():
             begin = perf_counter()
             answer = runs[name]["scipy"]()
             scratch[name] = (perf_counter() - begin) * 1e3
-            if not rivals.agree(name, answer, _signed(ours)):
+            if not peers.agree(name, answer, _signed(ours)):
                 raise AssertionError(f"{name} after batches of {size}: SciPy and grapin differ")
         return cls(stream, size, graph, source, programs, values, scratch)
 
@@ -162,7 +162,7 @@ class Course:
         if other.distances is None:
             end = f"stopped in batch {len(other.seconds) + 1} of {len(self.stream)}, out of patience"
         else:
-            right = rivals.agree(cell.program, other.distances, _signed(self.values[cell.program]))
+            right = peers.agree(cell.program, other.distances, _signed(self.values[cell.program]))
             end = "same values" if right else "wrong values"
         remark = f"NetworKit {taken:.1f} ms, {taken / cell.total:.0f} times as long; {end}"
         return Bar(name, cell.total / taken, remark=remark)

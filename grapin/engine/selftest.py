@@ -68,7 +68,7 @@ def selftest(
 
 def _wrong(device: str, program: Program, system: System, kind: str, scale: int, seed: int) -> str | None:
     try:
-        graph = hub_graph(kind, scale, seed, _allocation(device, system))
+        graph = hub_graph(kind, scale, seed, edge_allocation(device, system))
         draws = Draws(seed, "batches")
         engine = Engine(graph, program, device=device, system=system)
         verify_answer(engine.answers[0], graph)
@@ -82,7 +82,7 @@ def _wrong(device: str, program: Program, system: System, kind: str, scale: int,
     return None
 
 
-def _allocation(device: str, system: System) -> Allocate | None:
+def edge_allocation(device: str, system: System) -> Allocate | None:
     """Return what puts edges where a GPU's unified memory needs them; anything else reads ordinary memory."""
     if device != "cuda" or system.transfer != "unified":
         return None

@@ -1,0 +1,176 @@
+"""`Suite`: what a benchmark runs, every program under every system on every graph, by name or from a TOML file."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from grapin.bench.peers import LIBRARIES, PROGRAMS, check_installed
+from grapin.engine.devices import open_device
+from grapin.errors import GrapinError, InvalidArgument, InvalidFile
+from grapin.programs.finding import find_program
+from grapin.systems import find_system
+from grapin.validation import check_choice, check_fraction, check_integer, refuse
+
+MOST_REPETITIONS = 50
+"""Comparisons count all ways to deal out ranks; up to here that takes no time worth mentioning."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to be timed."""
+
+    graph: str
+    batch_size: int
+    program: str
+    system: str | None
+    """None for a peer, which computes from nothing."""
+    device: str
+    """What executes; for a peer, the library."""
+
+    def __str__(self) -> str:
+        way = self.device if self.system is None else f"{self.system} on {self.device}"
+        return f"{self.program}, {way}, {self.graph}, batches of {self.batch_size}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All combinations of graphs, batch sizes, programs, systems and devices, and how each is timed."""
+
+    name: str
+    graphs: tuple[str, ...]
+    programs: tuple[str, ...]
+    systems: tuple[str, ...] = ("bounded",)
+    devices: tuple[str, ...] = ("auto",)
+    batch_sizes: tuple[int, ...] = (1000,)
+    batches: int = 5
+    """A repetition applies so many batches, and its time a batch is their mean."""
+    repetitions: int = 10
+    """Each on a graph and an engine of its own, under the same batches."""
+    warmup: int = 1
+    """So many repetitions come first and do not count."""
+    insertions: float = 0.5
+    weights: str = "keep"
+    cache: str | None = None
+    threads: int | None = None
+    seed: int = 0
+    peers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("graphs", "programs", "systems", "devices", "batch_sizes"):
+            if not getattr(self, name):
+                refuse(name, [], "name at least one")
+        for program in self.programs:
+            find_program(program)
+        for system in self.systems:
+            find_system(system)
+        for size in self.batch_sizes:
+            check_integer("batch_sizes", size, least=1)
+        for name, least, most in (
+            ("batches", 1, None),
+            ("repetitions", 1, MOST_REPETITIONS),
+            ("warmup", 0, None),
+            ("seed", 0, None),
+        ):
+            check_integer(name, getattr(self, name), least=least, most=most)
+        if self.threads is not None:
+            check_integer("threads", self.threads, least=1)
+        check_fraction("insertions", self.insertions)
+        for peer in self.peers:
+            check_choice("peers", peer, LIBRARIES)
+            check_installed(peer)
+
+    def workloads(self) -> Iterator[tuple[str, int]]:
+        """Yield each graph with each batch size: what is prepared once for all that runs on it."""
+        yield from product(self.graphs, self.batch_sizes)
+
+    def cases(self, graph: str, batch_size: int) -> list[Case]:
+        """Return what runs on one workload: each program under each system on each device, then the peers."""
+        found = [Case(graph, batch_size, *one) for one in product(self.programs, self.systems, self.devices)]
+        known = (program for program in self.programs if program in PROGRAMS)
+        return found + [
+            Case(graph, batch_size, program, None, peer) for program, peer in product(known, self.peers)
+        ]
+
+    def configuration(self) -> dict[str, Any]:
+        """Return what decides how much work a case is: only where all of it is equal can times be compared."""
+        names = ("batches", "insertions", "weights", "cache", "threads", "seed")
+        return {name: getattr(self, name) for name in names}
+
+
+SUITES = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            name="default",
+            graphs=("rmat:16", "grid:300:300"),
+            programs=("bfs", "sssp", "cc", "pagerank"),
+            systems=("bounded", "grapin", "grapin-recomp"),
+            batch_sizes=(100, 10_000),
+        ),
+        Suite(
+            name="quick",
+            graphs=("rmat:12",),
+            programs=("sssp", "pagerank"),
+            systems=("bounded", "grapin"),
+            batch_sizes=(100,),
+            batches=3,
+            repetitions=8,
+        ),
+    )
+}
+"""Suites by name: a crowd and streets under every way to repair; and a minute's worth to see that all is well."""
+
+
+def find_suite(name: str, changes: dict[str, Any]) -> Suite:
+    """Return the suite of this name, or of a TOML file, with some fields changed; its devices can be used here."""
+    if name.endswith(".toml"):
+        suite = _load(Path(name))
+    elif name in SUITES:
+        suite = SUITES[name]
+    else:
+        raise InvalidArgument(
+            f"suite={name!r} must be one of {', '.join(SUITES)}, or a file that ends in .toml"
+        )
+    suite = replace(suite, **changes)
+    return replace(suite, devices=tuple(dict.fromkeys(map(_usable, suite.devices))))
+
+
+def _usable(device: str) -> str:
+    """Refuse a device that cannot be used; name the one that `auto` takes, since records say what really ran."""
+    found = open_device(device)
+    return found.name if device == "auto" else device
+
+
+def _load(path: Path) -> Suite:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidFile(f"{path}: is not a suite written as TOML ({error})") from None
+    try:
+        return _suite({"name": path.stem} | content)
+    except GrapinError as error:
+        raise InvalidFile(f"{path}: {error}") from None
+
+
+def _suite(content: dict[str, Any]) -> Suite:
+    known = {field.name: field.type for field in fields(Suite)}
+    for name, value in content.items():
+        check_choice("setting", name, known)
+        kind = str(known[name])
+        if kind.startswith("tuple[") and not isinstance(value, list):
+            refuse(name, value, "be a list in brackets")
+        texts = value if isinstance(value, list) else [value]
+        if "str" in kind and not all(isinstance(text, str) for text in texts):
+            refuse(name, value, "be text in quotes")
+    for name in ("graphs", "programs"):
+        if name not in content:
+            raise InvalidArgument(f"{name} must be given")
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
+    }
+    return Suite(**given)
