@@ -29,6 +29,10 @@ class DeviceUnavailable(GrapinError, RuntimeError):
     """A device cannot be used on this machine; the message says why and what to do."""
 
 
+class WorkersLost(GrapinError, RuntimeError):
+    """Processes or workers ended, again and again, before the results of their tasks came."""
+
+
 class CorruptGraph(GrapinError, AssertionError):
     """`Graph.check` found a broken invariant: a defect of ours, never the user's fault."""
 

@@ -1,18 +1,7 @@
-"""Sweeps: every combination of systems, machines and caches, on traces that all of them share, in several processes."""
+"""Sweeps: every combination of systems, machines and caches, on traces that all of them share."""
 
-import json
-import signal
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from grapin.cache.settings import CacheSettings
 from grapin.errors import InvalidArgument
@@ -20,11 +9,8 @@ from grapin.sim.machine import Machine
 from grapin.sim.prediction import Prediction
 from grapin.sim.replaying import replay
 from grapin.sim.systems import ModelSystem
+from grapin.spread import spread
 from grapin.trace import Trace
-
-_TABLES = ("reads", "phases", "changes")
-_shared: dict[str, Trace] = {}
-"""In a process of a sweep, the traces by repair: mapped files, which the processes share."""
 
 
 @dataclass(frozen=True)
@@ -35,78 +21,28 @@ class Combination:
     machine: Machine
     cache: int | str | CacheSettings | None = None
 
+    def __str__(self) -> str:
+        return f"the prediction for {self.system.name} on {self.machine.name}"
+
 
 def sweep(
     traces: Mapping[str, Trace],
     combinations: Sequence[Combination],
     *,
     processes: int = 1,
+    cluster: str | None = None,
     advance: Callable[[float], None] = lambda _: None,
 ) -> list[Prediction]:
     """Return a prediction for each combination, in their order; `traces` has one for each way to repair.
 
-    With more than one process, scripts need the usual `if __name__ == "__main__":`, as for all of `multiprocessing`.
+    Where it happens is up to `processes` and `cluster`, as for `grapin.spread.spread`; the predictions are the same.
     """
     for repair in {str(one.system.repair) for one in combinations} - set(traces):
         raise InvalidArgument(f"traces must have one whose repair is {repair}")
-    if min(processes, len(combinations)) < 2:
-        found = []
-        for one in combinations:
-            found.append(_predicted(traces[one.system.repair], one))
-            advance(1)
-        return found
-    with TemporaryDirectory(prefix="grapin-") as folder:
-        for repair, trace in traces.items():
-            _lay_out(trace, Path(folder, repair))
-        return _in_processes(folder, combinations, processes, advance)
-
-
-def _in_processes(
-    folder: str, combinations: Sequence[Combination], processes: int, advance: Callable[[float], None]
-) -> list[Prediction]:
-    # Spawned rather than forked: the engine may have threads of its own in this process.
-    workers = ProcessPoolExecutor(
-        min(processes, len(combinations)), get_context("spawn"), _open_shared, (folder,)
+    return spread(
+        _predict, combinations, shared=(dict(traces),), processes=processes, cluster=cluster, advance=advance
     )
-    try:
-        waiting: list[Future[Prediction]] = [workers.submit(_predict_shared, one) for one in combinations]
-        for done in as_completed(waiting):
-            done.result()
-            advance(1)
-        return [one.result() for one in waiting]
-    except BrokenProcessPool:
-        raise MemoryError("a process of the sweep was ended from outside; try fewer processes") from None
-    finally:
-        workers.shutdown(cancel_futures=True)
 
 
-def _lay_out(trace: Trace, folder: Path) -> None:
-    folder.mkdir()
-    for table in _TABLES:
-        for name, column in getattr(trace, table).items():
-            np.save(folder / f"{table}.{name}.npy", column)
-    (folder / "about.json").write_text(json.dumps(trace.about))
-
-
-def _open_shared(folder: str) -> None:
-    # Ctrl-C reaches all processes of a terminal; the first one says so, these just end.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    for path in Path(folder).iterdir():
-        _shared[path.name] = _mapped(path)
-
-
-def _mapped(folder: Path) -> Trace:
-    tables: dict[str, dict[str, NDArray[Any]]] = {table: {} for table in _TABLES}
-    for file in folder.glob("*.npy"):
-        table, name, _ = file.name.split(".")
-        # Copied on write, which never happens: compiled functions would be compiled anew for arrays that are read-only.
-        tables[table][name] = np.asarray(np.load(file, mmap_mode="c"))
-    return Trace(**tables, about=json.loads((folder / "about.json").read_text()))
-
-
-def _predict_shared(one: Combination) -> Prediction:
-    return _predicted(_shared[one.system.repair], one)
-
-
-def _predicted(trace: Trace, one: Combination) -> Prediction:
-    return replay(trace, one.system, one.machine, cache=one.cache)
+def _predict(one: Combination, traces: Mapping[str, Trace]) -> Prediction:
+    return replay(traces[one.system.repair], one.system, one.machine, cache=one.cache)

@@ -17,6 +17,11 @@ seed_option = click.option("--seed", default=0, show_default=True, help="Fixes e
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
 )
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="A Dask cluster that does the work instead of processes here, such as tcp://host:8786.",
+)
 
 _READING = (
     click.option(

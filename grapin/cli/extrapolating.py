@@ -34,7 +34,11 @@ def must_extrapolate(graph: str, smaller: str | None) -> bool:
 
 
 def predict_family(
-    graph: str, smaller: str | None, combinations: list[Combination], workload: dict[str, Any]
+    graph: str,
+    smaller: str | None,
+    combinations: list[Combination],
+    workload: dict[str, Any],
+    cluster: str | None = None,
 ) -> list[Extrapolated]:
     """Run smaller graphs of a family and return what each combination would be on the large one."""
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
@@ -45,7 +49,8 @@ def predict_family(
     ):
         for own, name in sized.items():
             recording = record(name, repairs, **workload)
-            rows.append(sweep(recording.traces, [scaled(one, own / size) for one in combinations]))
+            shrunk = [scaled(one, own / size) for one in combinations]
+            rows.append(sweep(recording.traces, shrunk, cluster=cluster))
             advance(1)
     return [extrapolate(list(sized), column, size) for column in map(list, zip(*rows, strict=True))]
 

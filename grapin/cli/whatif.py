@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from grapin.cli import run
+from grapin.cli.common import cluster_option
 from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot, plot
@@ -23,6 +24,7 @@ from grapin.sim.replaying import replay
 from grapin.sim.sweeping import Combination, sweep
 from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.sim.timeline import Timeline
+from grapin.spread.cluster import check_cluster
 from grapin.units import format_bytes, format_count, format_seconds
 from grapin.validation import check_integer
 
@@ -88,6 +90,7 @@ _SMALL = 1_000_000
     "does not fit into memory.",
 )
 @click.option("--processes", type=int, help="Processes that predict.  [default: one a core]")
+@cluster_option
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
 )
@@ -103,6 +106,7 @@ def command(
     settings: tuple[str, ...],
     smaller: str | None,
     processes: int | None,
+    cluster: str | None,
     json_file: str | None,
     plot_file: str | None,
     timeline_file: str | None,
@@ -115,7 +119,7 @@ def command(
     of which only the degrees are known, one a line.
     """
     combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
-    workers = (os.cpu_count() or 1) if processes is None else check_integer("processes", processes, least=1)
+    workers = _processes(processes, cluster)
     check_outputs(timeline_file, json_file, plot_file)
     if plot_file is not None:
         check_plot(plot_file)
@@ -123,10 +127,14 @@ def command(
         raise InvalidArgument(
             f"timeline={timeline_file!r} must be asked for with one combination, not {len(combinations)}"
         )
+    if cluster is not None:
+        if timeline_file is not None:
+            raise InvalidArgument(f"timeline={timeline_file!r} must be asked for without a cluster")
+        check_cluster(cluster)
     if not is_trace(source_of_traces) and must_extrapolate(source_of_traces, smaller):
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
-        found = predict_family(source_of_traces, smaller, combinations, workload)
+        found = predict_family(source_of_traces, smaller, combinations, workload, cluster)
         title = f"{workload['name']} on {source_of_traces}, extrapolated"
         about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
         _deliver(title, about, [one.prediction for one in found], json_file, plot_file, error_line(found))
@@ -137,7 +145,7 @@ def command(
         if is_trace(source_of_traces)
         else record(source_of_traces, repairs, **workload)
     )
-    predictions = _predict(recording, combinations, workers, timeline_file)
+    predictions = _predict(recording, combinations, workers, cluster, timeline_file)
     _deliver(recording.title, recording.record(), predictions, json_file, plot_file)
 
 
@@ -148,8 +156,22 @@ def _split(caches: str | None) -> list[str | None]:
     return [None] if caches is None else [size.strip() for size in caches.split(",")]
 
 
+def _processes(asked: int | None, cluster: str | None) -> int:
+    if asked is None:
+        return os.cpu_count() or 1
+    if cluster is not None:
+        raise InvalidArgument(
+            f"processes={asked} must be left out: cluster={cluster!r} has workers of its own"
+        )
+    return check_integer("processes", asked, least=1)
+
+
 def _predict(
-    recording: Recording, combinations: list[Combination], workers: int, timeline_file: str | None
+    recording: Recording,
+    combinations: list[Combination],
+    workers: int,
+    cluster: str | None,
+    timeline_file: str | None,
 ) -> list[Prediction]:
     if timeline_file is not None:
         (one,) = combinations
@@ -161,10 +183,9 @@ def _predict(
         write_whole(timeline_file, timeline.save)
         return [found]
     lists = sum(len(recording.trace(one.system)) for one in combinations)
+    processes = workers if lists > _SMALL else 1
     with progress("Predicting", len(combinations)) as advance:
-        return sweep(
-            recording.traces, combinations, processes=workers if lists > _SMALL else 1, advance=advance
-        )
+        return sweep(recording.traces, combinations, processes=processes, cluster=cluster, advance=advance)
 
 
 def _errors(one: Extrapolated) -> dict[str, Any]:

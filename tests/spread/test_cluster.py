@@ -1,0 +1,199 @@
+"""A cluster gives what one process gives, also when a worker is killed on the way."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sample_tasks import die_once, fail_at, scaled_sum
+
+from grapin.cli.main import main
+from grapin.errors import InvalidArgument
+from grapin.sim import sweep
+from grapin.sim.combinations import combine
+from grapin.spread import cluster as module
+from grapin.spread import spread
+from grapin.trace import Trace
+
+distributed = pytest.importorskip("distributed")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A scheduler and two workers that nobody starts again."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+    def start_worker(self) -> None:
+        """Add a worker with one thread."""
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        self.workers.append(dask("worker", self.address, *options))
+
+    def stop(self) -> None:
+        """End the workers."""
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+
+
+def dask(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *arguments],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    about = tmp_path_factory.mktemp("scheduler") / "about.json"
+    run = dask(
+        "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(about)
+    )
+    while not about.exists() or not about.read_text():
+        assert run.poll() is None
+    yield json.loads(about.read_text())["address"]
+    run.kill()
+    run.wait()
+
+
+@pytest.fixture(scope="module")
+def running(scheduler: str) -> Iterator[Cluster]:
+    cluster = Cluster(scheduler, [])
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def two_workers(running: Cluster) -> Cluster:
+    running.workers[:] = [worker for worker in running.workers if worker.poll() is None]
+    while len(running.workers) < 2:
+        running.start_worker()
+    with distributed.Client(running.address) as client:
+        client.wait_for_workers(2, timeout=60)
+    return running
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """A start and two repairs that read lists here and there."""
+    draws = np.random.default_rng(0)
+    phase = np.repeat(np.arange(3, dtype=np.int32), [2000, 200, 100])
+    count = len(phase)
+    vertex = draws.integers(0, 500, count).astype(np.int32)
+    reads = {
+        "phase": phase,
+        "iteration": np.sort(draws.integers(0, 5, count)).astype(np.int32),
+        "vertex": vertex,
+        "inward": np.zeros(count, np.bool_),
+        "start": vertex.astype(np.int64) * 64,
+        "length": (vertex % 60).astype(np.int32),
+        "arrays": np.full(count, 2, np.uint8),
+        "cached": np.zeros(count, np.bool_),
+    }
+    version, same = np.arange(3), np.ones(3, np.int64)
+    sizes = {"vertices": 500 * same, "edges": 15000 * same, "out_slots": 32000 * same, "in_slots": 0 * same}
+    changes = {name: np.zeros(0, np.int64) for name in ("version", "vertex", "start", "mutations")}
+    changes |= {"inward": np.zeros(0, np.bool_), "length": np.zeros(0, np.int32)}
+    about = {"programs": ["sssp"], "system": "bounded", "repair": "bounded", "device": "cpu"}
+    return Trace(reads, {"version": version, "program": 0 * same, **sizes}, changes, about)
+
+
+def test_results_come_in_the_order_asked_and_each_counts(two_workers: Cluster) -> None:
+    steps: list[float] = []
+    tasks = [1, 2, 50, 3, 100]
+    found = spread(
+        scaled_sum, tasks, shared=(np.arange(1000),), cluster=two_workers.address, advance=steps.append
+    )
+    assert found == [factor * 499500 for factor in tasks]
+    assert sum(steps) == 5
+
+
+def test_a_sweep_is_that_of_one_process_also_when_a_worker_is_killed_on_the_way(
+    two_workers: Cluster, trace: Trace
+) -> None:
+    combinations = combine(["a5000", "h100"], ["bounded"], ["1K", "10%", "50%"], ["link.lanes=4,8,16"])
+    arrived: list[float] = []
+
+    def kill_at_the_first(amount: float) -> None:
+        if not arrived:
+            two_workers.workers[0].kill()
+            two_workers.workers[0].wait()
+        arrived.append(amount)
+
+    traces = {"bounded": trace}
+    alone = sweep(traces, combinations)
+    assert sweep(traces, combinations, cluster=two_workers.address) == alone
+    assert sweep(traces, combinations, cluster=two_workers.address, advance=kill_at_the_first) == alone
+    assert len(arrived) == len(combinations) == 18
+
+
+def test_a_task_that_kills_its_worker_is_done_by_the_other(two_workers: Cluster, tmp_path: Path) -> None:
+    marker = tmp_path / "died"
+    found = spread(die_once, range(6), shared=(3, str(marker)), cluster=two_workers.address)
+    assert found == [0, 10, 20, 30, 40, 50]
+    assert marker.exists()
+
+
+def test_the_first_error_of_a_task_is_the_error_of_all(two_workers: Cluster) -> None:
+    with pytest.raises(ValueError, match="task 2 is bad"):
+        spread(fail_at, range(4), shared=(2,), cluster=two_workers.address)
+
+
+def test_what_if_asks_a_cluster(
+    two_workers: Cluster, trace: Trace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace.save(tmp_path / "trace.npz")
+    asked = ["whatif", str(tmp_path / "trace.npz"), "--machine", "a5000,h100", "--json", "-"]
+    assert main(asked) == 0
+    alone = capsys.readouterr().out
+    assert main([*asked, "--cluster", two_workers.address]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(alone)
+
+
+def test_workers_with_another_version_are_refused(
+    two_workers: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "__version__", "99.0")
+    with pytest.raises(
+        InvalidArgument, match=r"must have grapin 99\.0 on every worker, but tcp://.* has 0\."
+    ):
+        spread(fail_at, [1], shared=(2,), cluster=two_workers.address)
+
+
+def test_a_cluster_without_workers_is_refused(
+    running: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running.stop()
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 2)
+    assert main(["whatif", "path:9", "--cluster", running.address]) == 2
+    assert f"must have workers: start some with `dask worker {running.address}`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x", "somewhere", ""])
+def test_an_address_without_a_scheduler_is_refused(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 1)
+    assert main(["whatif", "path:9", "--cluster", address]) == 2
+    shown = capsys.readouterr()
+    assert (
+        shown.err
+        == f"grapin: cluster={address!r} must be the address of a Dask scheduler that runs, such as tcp://host:8786\n"
+    )
+    assert shown.out == ""
+
+
+def test_without_dask_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda _name: None)
+    assert main(["whatif", "path:9", "--cluster", "tcp://127.0.0.1:1"]) == 2
+    assert "pip install 'grapin[cluster]'" in capsys.readouterr().err
