@@ -5,10 +5,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from grapin import __version__
 from grapin.errors import InvalidArgument, MissingDependency, WorkersLost
 from grapin.validation import refuse
 
@@ -63,11 +63,12 @@ def _check_workers(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=_ANSWER_SECONDS)
     except TimeoutError:
         refuse("cluster", address, f"have workers: start some with `dask worker {address}`")
+    here = version("grapin")
     for worker, found in client.get_versions(packages=["grapin"])["workers"].items():
-        version = found["packages"]["grapin"] or "none"
-        if version != __version__:
+        there = found["packages"]["grapin"] or "none"
+        if there != here:
             raise InvalidArgument(
-                f"cluster={address!r} must have grapin {__version__} on every worker, but {worker} has {version}"
+                f"cluster={address!r} must have grapin {here} on every worker, but {worker} has {there}"
             )
 
 

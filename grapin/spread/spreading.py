@@ -29,8 +29,8 @@ def spread(
         tasks: small values; each is sent to whoever performs it.
         shared: what all tasks need, sent once: processes of one computer share the memory of its arrays.
         processes: how many of them on this computer; with 1, everything happens in this one.
-        cluster: the address of a Dask scheduler, such as `tcp://host:8786`, that takes the tasks instead; `processes` is
-            then of no meaning.
+        cluster: the address of a Dask scheduler, such as `tcp://host:8786`, that takes the tasks instead; `processes`
+            then means nothing.
         advance: told of every task that is done.
 
     A task whose process or worker dies is done again by another; the first error that a task raises ends all of them.

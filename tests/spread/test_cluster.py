@@ -161,7 +161,7 @@ def test_what_if_asks_a_cluster(
 def test_workers_with_another_version_are_refused(
     two_workers: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "__version__", "99.0")
+    monkeypatch.setattr(module, "version", lambda _name: "99.0")
     with pytest.raises(
         InvalidArgument, match=r"must have grapin 99\.0 on every worker, but tcp://.* has 0\."
     ):
