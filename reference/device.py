@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.errors import InvalidArgument
+from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.programs.program import UNREACHED, Accumulative, Monotone, Program
@@ -84,13 +84,25 @@ class ReferenceMonotone(_FromNothing):
         """Tell whether a vertex has a value."""
         return bool(self._values[vertex] != self._nothing)
 
+    def check_parents(self, snapshot: Snapshot, values: NDArray[Any], parents: NDArray[np.int32]) -> None:
+        """Raise `WrongAnswer` unless each value is its vertex's own start or what an edge from its parent offers."""
+        legal = [{self._nothing, start} for start in self._starts(snapshot)]
+        for vertex in np.flatnonzero(parents != NO_PARENT):
+            legal[vertex] = set()
+        for source, target, weight in self._rows(snapshot):
+            if parents[target] == source and values[source] != self._nothing:
+                legal[target].add(self._edge(values[source], weight))
+        for vertex, value in enumerate(values.tolist()):
+            if value not in legal[vertex]:
+                raise WrongAnswer(
+                    f"vertex {vertex} has {value}, expected what its parent {parents[vertex]} offers "
+                    f"({', '.join(map(str, sorted(legal[vertex]))) or 'nothing'})"
+                )
+
     def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        arcs = _arcs(snapshot)
-        if self.program.both_ways:
-            arcs = arcs.both_ways()
         values = self._starts(snapshot)
         parents = [NO_PARENT] * snapshot.bound
-        rows = list(zip(arcs.source.tolist(), arcs.target.tolist(), self._weights(arcs), strict=True))
+        rows = self._rows(snapshot)
         while True:
             before = list(values)
             for source, target, weight in rows:
@@ -101,6 +113,13 @@ class ReferenceMonotone(_FromNothing):
             if values == before:
                 dtype = np.float32 if self._real else np.int64
                 return np.array(values, dtype), np.array(parents, np.int32)
+
+    def _rows(self, snapshot: Snapshot) -> list[tuple[int, int, Any]]:
+        """Return source, target and weight of each edge that values travel over."""
+        arcs = _arcs(snapshot)
+        if self.program.both_ways:
+            arcs = arcs.both_ways()
+        return list(zip(arcs.source.tolist(), arcs.target.tolist(), self._weights(arcs), strict=True))
 
     def _edge(self, value: Any, weight: Any) -> Any:
         offered = type(self.program).edge(value, weight)

@@ -41,11 +41,10 @@ def verify_answer(answer: Answer, graph: Graph) -> None:
     elif program.name == "cc":
         reference.verify_components(graph, values, parents)
     else:
-        _verify_any(program, graph, values)
-        check_forest(parents)
+        _verify_any(program, graph, values, parents)
 
 
-def _verify_any(program: Monotone, graph: Graph, values: Any) -> None:
+def _verify_any(program: Monotone, graph: Graph, values: Any, parents: Any) -> None:
     """Compare with the program's own functions executed as they are written."""
     query = reference_device.query(
         program,
@@ -54,9 +53,13 @@ def _verify_any(program: Monotone, graph: Graph, values: Any) -> None:
         directed=graph.directed,
         threads=1,
     )
-    query.start(graph.snapshot(), tracing=False)
+    assert isinstance(query, reference_device.ReferenceMonotone)
+    snapshot = graph.snapshot()
+    query.start(snapshot, tracing=False)
     expected = query.values()
     wrong = values != expected
     if wrong.any():
         vertex = int(np.argmax(wrong))
         raise WrongAnswer(f"vertex {vertex} has {values[vertex]}, expected {expected[vertex]}")
+    query.check_parents(snapshot, values, parents)
+    check_forest(parents)
