@@ -5,15 +5,14 @@ moment are registered. `Graph` is not: it would load Numba into every program th
 `graphs().map(lambda start: grapin.Graph.from_edges(**start))` for one.
 """
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 from grapin.batch import Batch
 from grapin.edges import EdgeList
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank
 
-_PROGRAMS = (BFS, SSSP, SSWP, ConnectedComponents, PageRank)
+_SOURCES = st.lists(st.integers(0, 3), min_size=1, max_size=2, unique=True)
+"""Among the first vertices, which small graphs have too."""
 
 
 def register() -> None:
@@ -23,8 +22,10 @@ def register() -> None:
     """
     st.register_type_strategy(Batch, lambda _type: _batches())
     st.register_type_strategy(EdgeList, lambda _type: _edge_lists())
-    for program in _PROGRAMS:
-        st.register_type_strategy(program, _programs)
+    for program in (BFS, SSSP, SSWP):
+        st.register_type_strategy(program, st.builds(program, _SOURCES))
+    st.register_type_strategy(ConnectedComponents, st.builds(ConnectedComponents))
+    st.register_type_strategy(PageRank, st.builds(PageRank, st.floats(0, 0.95), st.floats(1e-6, 1e-2)))
 
 
 def _batches() -> st.SearchStrategy[Batch]:
@@ -38,12 +39,3 @@ def _edge_lists() -> st.SearchStrategy[EdgeList]:
     from grapin.testing.strategies import edge_lists
 
     return edge_lists()
-
-
-def _programs(program: type[Any]) -> st.SearchStrategy[Any]:
-    """Draw sources among the first vertices, which small graphs have too."""
-    if program is PageRank:
-        return st.builds(PageRank, st.floats(0, 0.95), st.floats(1e-6, 1e-2))
-    if program.start is not None:
-        return st.builds(program)
-    return st.builds(program, st.lists(st.integers(0, 3), min_size=1, max_size=2, unique=True))

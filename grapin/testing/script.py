@@ -1,13 +1,11 @@
 """A failing case as a short script of plain Grapin calls, to be kept, debugged and put into a test."""
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterator
 
 from grapin.programs.finding import PROGRAMS
 from grapin.testing.case import Case, Mutation, batch_parts
 from grapin.testing.trying import Setup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def reproduction(setup: Setup, case: Case, complaint: str) -> str:
@@ -15,7 +13,7 @@ def reproduction(setup: Setup, case: Case, complaint: str) -> str:
     return "\n".join([*_beginning(setup, complaint), *_graph(case), *_stream(setup, case)]) + "\n"
 
 
-def _beginning(setup: Setup, complaint: str) -> "Iterator[str]":
+def _beginning(setup: Setup, complaint: str) -> Iterator[str]:
     sentence = " ".join(complaint.split()).replace("\\", "\\\\").replace('"""', "'''")
     yield f'"""{sentence}"""\n'
     yield "import grapin"
@@ -24,7 +22,7 @@ def _beginning(setup: Setup, complaint: str) -> "Iterator[str]":
     yield "from grapin.testing import verify_engine\n"
 
 
-def _graph(case: Case) -> "Iterator[str]":
+def _graph(case: Case) -> Iterator[str]:
     yield "graph = grapin.Graph.from_edges("
     for name, column in zip(("source", "target", "weight"), case.columns(), strict=False):
         yield f"    {name}={column},"
@@ -35,25 +33,30 @@ def _graph(case: Case) -> "Iterator[str]":
     yield ")"
 
 
-def _stream(setup: Setup, case: Case) -> "Iterator[str]":
+def _stream(setup: Setup, case: Case) -> Iterator[str]:
     name = f"grapin.{setup.kind.__name__}"
     if setup.program not in PROGRAMS:
         name = setup.kind.__name__
-        yield f"{name} = find_program({setup.program!r})"
+        yield f"{name} = find_program({_quoted(setup.program)})"
     sources = case.sources[0] if len(case.sources) == 1 else list(case.sources)
     yield "engine = grapin.Engine("
     yield "    graph,"
     yield f"    {name}({f'source={sources}' if setup.has_sources else ''}),"
-    yield f"    device={setup.device!r},"
-    yield f"    system={setup.system!r},"
+    yield f"    device={_quoted(setup.device)},"
+    yield f"    system={_quoted(setup.system)},"
     if setup.cache is not None:
-        yield f"    cache={setup.cache!r},"
+        yield f"    cache={_quoted(setup.cache)},"
     yield f"    threads={case.threads},"
     yield ")"
     yield "verify_engine(engine)"
     for mutations in case.batches:
         yield f"engine.apply({_batch(mutations)})"
         yield "verify_engine(engine)"
+
+
+def _quoted(text: str) -> str:
+    """Return a literal in the quotes that formatters choose."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _batch(mutations: tuple[Mutation, ...]) -> str:
