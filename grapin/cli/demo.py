@@ -26,7 +26,6 @@ from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
 from grapin.sim.combinations import combine
 from grapin.sim.presets import MACHINES
-from grapin.sim.replaying import edge_bytes
 from grapin.sim.sweeping import sweep
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
@@ -133,7 +132,7 @@ def command(
             key=lambda one: first.programs.index(one.program),
         ),
         predictions=list(zip(combinations, predictions, strict=True)),
-        edge_bytes=edge_bytes(first.trace),
+        edge_bytes=_edge_bytes(first.graph),
     )
     _check_prediction(findings, runs)
     _print(findings)
@@ -184,6 +183,10 @@ def _facts(run: _Run, batches: int, size: int, insertions: float, seed: int) -> 
         "device": run.device,
         "seed": str(seed),
     }
+
+
+def _edge_bytes(graph: Graph) -> int:
+    return sum(size for name, size in graph.memory().items() if name.endswith(("neighbours", "weights")))
 
 
 def _checks(runs: list[_Run]) -> list[str]:

@@ -6,7 +6,7 @@ The text is made here, so that the page writes numbers as the command line does 
 from itertools import product
 from typing import Any
 
-from grapin.report.findings import Findings
+from grapin.report.findings import Findings, batch_count
 from grapin.report.palette import KIND_COLOURS, PART_COLOURS, system_colours
 from grapin.sim.prediction import PARTS, Prediction
 from grapin.units import format_bytes, format_count, format_seconds
@@ -37,7 +37,7 @@ def choices(findings: Findings) -> dict[str, Any]:
 
 def outcome(prediction: Prediction) -> dict[str, Any]:
     """Return what a batch costs in the mean, and what the first values cost."""
-    count = max(1, len(set(prediction.versions)) - 1)
+    count = batch_count(prediction)
     batches = prediction.batches
     seconds = batches.seconds.total / count
     requests = sum(batches.counters.requests.values()) / count
@@ -51,6 +51,7 @@ def outcome(prediction: Prediction) -> dict[str, Any]:
         "text": {
             "bytes": format_bytes(batches.bytes / count),
             "requests": format_count(round(requests)),
+            "rounds": format_count(round(batches.iterations / count)),
             "wire": format_bytes(batches.wire_to_device / count),
             "seconds": format_seconds(seconds),
             "start": format_seconds(prediction.start.seconds.total),

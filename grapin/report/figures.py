@@ -79,6 +79,7 @@ def time_figure(findings: Findings, systems: Iterable[str]) -> dict[str, Any]:
             "textposition": "middle right",
             "showlegend": False,
             "hoverinfo": "skip",
+            "cliponaxis": False,
         }
     )
     return {
@@ -87,7 +88,7 @@ def time_figure(findings: Findings, systems: Iterable[str]) -> dict[str, Any]:
             "barmode": "stack",
             "height": 110 + _ROW * len(rows),
             "xaxis": {
-                "range": [0, 1.15],
+                "range": [0, 1.2],
                 "tickvals": [0, 0.25, 0.5, 0.75, 1],
                 "tickformat": ".0%",
                 "title": {"text": "parts of a batch's time"},

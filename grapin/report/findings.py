@@ -65,7 +65,7 @@ class Findings:
     crossings: Sequence[Crossing]
     predictions: Sequence[tuple[Combination, Prediction]]
     edge_bytes: int
-    """What all edges take that the answers read."""
+    """What the store's arrays of edges take, in both directions, gaps included."""
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -106,6 +106,11 @@ class Findings:
             (one.machine.name, one.system.name, cache_label(one)): prediction
             for one, prediction in self.predictions
         }
+
+
+def batch_count(prediction: Prediction) -> int:
+    """Return how many batches a prediction's totals are of; the start is none of them."""
+    return max(1, len(set(prediction.versions)) - 1)
 
 
 def cache_label(one: Combination) -> str:

@@ -48,7 +48,7 @@ def render(findings: Findings) -> str:
         policy=escape(_policy(scripts)),
         style=_file("style.css"),
         graph=escape(findings.graph),
-        verdict=escape(verdict(findings, compared)),
+        verdicts="".join(f"<li>{escape(one)}</li>" for one in verdicts(findings)),
         facts="".join(
             f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in findings.facts.items()
         ),
@@ -67,19 +67,21 @@ def render(findings: Findings) -> str:
     )
 
 
-def verdict(findings: Findings, compared: Sequence[str]) -> str:
-    """Say in two sentences what the first system moves and takes beside the second."""
-    first, second = compared[:2]
-    moved = [
-        sum(one.bytes for one in findings.crossings if one.system == system) for system in (first, second)
-    ]
+def verdicts(findings: Findings) -> list[str]:
+    """Say for each program what the first system moves and takes beside the second."""
+    first, second = list(dict.fromkeys(one.system for one in findings.crossings))[:2]
     machine = next(iter(findings.machines))
-    times = [_seconds(findings, machine, system) for system in (first, second)]
-    return (
-        f"To keep {' and '.join(findings.programs)} fresh, {first} reads {format_bytes(moved[0])} over the link a "
-        f"batch where {second} reads {format_bytes(moved[1])}{_ratio(*moved)}. On {machine}, that is predicted to take "
-        f"{format_seconds(times[0])} instead of {format_seconds(times[1])}{_ratio(*times)}."
-    )
+    found = []
+    for program in findings.programs:
+        moved = {one.system: one.bytes for one in findings.crossings if one.program == program}
+        answer = program if program in findings.answers else ALL
+        ours, theirs = (_seconds(findings, machine, system, answer) for system in (first, second))
+        found.append(
+            f"{program}: {first} reads {format_bytes(moved[first])} a batch over the link, {second} "
+            f"{format_bytes(moved[second])}{_ratio(moved[first], moved[second], 'less', 'more')}. Predicted on "
+            f"{machine}: {format_seconds(ours)} and {format_seconds(theirs)}{_ratio(ours, theirs, 'faster', 'slower')}."
+        )
+    return found
 
 
 def _memory_note(findings: Findings) -> str:
@@ -96,16 +98,18 @@ def _memory_note(findings: Findings) -> str:
     )
 
 
-def _seconds(findings: Findings, machine: str, system: str) -> float:
-    prediction = findings.prediction(machine, system, ALL)
+def _seconds(findings: Findings, machine: str, system: str, answer: str) -> float:
+    prediction = findings.prediction(machine, system, answer)
     return 0.0 if prediction is None else prediction.seconds_a_batch or 0.0
 
 
-def _ratio(ours: float, theirs: float) -> str:
-    """Say how many times less, or more; nothing where there is nothing to divide by."""
+def _ratio(ours: float, theirs: float, better: str, worse: str) -> str:
+    """Say how many times better or worse; nothing where there is nothing to divide by."""
     if not ours or not theirs:
         return ""
-    return f", {theirs / ours:.3g} times less" if ours <= theirs else f", {ours / theirs:.3g} times more"
+    return (
+        f", {theirs / ours:.3g} times {better}" if ours <= theirs else f", {ours / theirs:.3g} times {worse}"
+    )
 
 
 def _file(name: str) -> str:

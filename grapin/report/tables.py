@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from grapin.report.findings import ALL, Findings
+from grapin.report.findings import ALL, Findings, batch_count
 from grapin.report.palette import system_colours
 from grapin.units import format_bytes, format_count, format_seconds
 
@@ -46,14 +46,15 @@ def time_table(findings: Findings, systems: Sequence[str]) -> str:
                     swatch(system, colours[system]),
                     format_seconds(one.start.seconds.total),
                     format_seconds(one.seconds_a_batch or 0.0),
-                    format_bytes(one.total.wire_to_device),
+                    format_count(round(one.batches.iterations / batch_count(one))),
+                    format_bytes(one.batches.wire_to_device / batch_count(one)),
                     f"{one.utilisation:.0%}",
                     escape(one.batches.seconds.dominant),
                 )
             )
     return _table(
-        "All answers together, without a cache; wire bytes and use of the link are of the whole run.",
-        ("machine", "system", "first values", "a batch", "wire", "link used", "most time"),
+        "All answers together, without a cache; rounds and wire are of a batch, use of the link is of the whole run.",
+        ("machine", "system", "first values", "a batch", "rounds", "wire", "link used", "most time"),
         rows,
         names=2,
     )

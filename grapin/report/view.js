@@ -4,6 +4,7 @@
   const { figures, choices, axis } = JSON.parse(document.getElementById("data").textContent);
   const NAMES = ["machine", "system", "cache", "answer"];
   const MIB = 2 ** 20;
+  const PAPER = 680; // pixels that fit between the margins of A4 and of letter paper
   const find = (id) => document.getElementById(id);
   const controls = Object.fromEntries(NAMES.map((name) => [name, find(name)]));
 
@@ -64,7 +65,7 @@
       const name = element("th", [spot, system]);
       name.scope = "row";
       name.title = choices.systems[system].summary;
-      const columns = ["bytes", "requests", "wire", "start", "seconds", "used", "dominant"];
+      const columns = ["bytes", "requests", "wire", "rounds", "start", "seconds", "used", "dominant"];
       const row = element("tr", [
         name,
         element("td", outcome.cache),
@@ -103,6 +104,8 @@
       marker: {
         color: found.map(({ system }) => choices.systems[system].colour),
         size: found.map(({ system }) => (system === choice.system ? 19 : 11)),
+        opacity: 1,
+        line: { width: 0 },
       },
     };
     return draw("systems", [dots], {
@@ -171,6 +174,9 @@
     history.replaceState(null, "", `#${new URLSearchParams(chosen())}`);
     show();
   });
+  const plots = [...document.querySelectorAll(".plot")];
+  addEventListener("beforeprint", () => plots.forEach((plot) => Plotly.relayout(plot, { width: PAPER })));
+  addEventListener("afterprint", () => plots.forEach((plot) => Plotly.relayout(plot, { width: null, autosize: true })));
   addEventListener("hashchange", () => {
     readAddress();
     show();

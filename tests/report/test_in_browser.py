@@ -106,4 +106,13 @@ def test_paper_is_white_and_nothing_is_cut_off(browser: Browser, report: Path) -
     browser.open(report, scheme="dark")
     browser.ask("Emulation.setEmulatedMedia", media="print")
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert (
+        browser.run("Math.max(...[...document.querySelectorAll('.main-svg')].map((one) => one.clientWidth))")
+        <= 703
+    )
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride", width=703, height=900, deviceScaleFactor=1, mobile=False
+    )
+    assert browser.run("document.documentElement.scrollWidth") <= 703
     browser.ask("Emulation.setEmulatedMedia", media="")
