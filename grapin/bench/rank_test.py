@@ -10,9 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Sample = Sequence[float] | NDArray[Any]
 
 LEVEL = 0.05
 """How often a difference may be found where there is none."""
@@ -31,7 +34,7 @@ class Difference:
     """How often two samples of one distribution differ at least as much."""
 
 
-def compare_samples(first: Sequence[float], second: Sequence[float]) -> Difference:
+def compare_samples(first: Sample, second: Sample) -> Difference:
     """Compare positive numbers; neither sample may be empty."""
     ratios = np.sort(np.divide.outer(np.asarray(second, float), np.asarray(first, float)).ravel())
     outside = _least_extreme(len(first), len(second))
@@ -39,7 +42,7 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> Differen
     return Difference(float(np.median(ratios)), float(low), float(high), probability(first, second))
 
 
-def probability(first: Sequence[float], second: Sequence[float]) -> float:
+def probability(first: Sample, second: Sample) -> float:
     """Return how often chance alone brings the mean ranks of two samples at least as far apart as they are."""
     doubled = _doubled_ranks(np.concatenate([np.asarray(first, float), np.asarray(second, float)]))
     ways = _ways(tuple(sorted(doubled.tolist())), len(first))

@@ -12,7 +12,11 @@ from grapin.bench.clock import Clock
 
 
 def test_a_call_is_timed_without_the_garbage_collector() -> None:
-    timed = Clock("cpu").time(lambda: (time.sleep(0.01), gc.isenabled())[1])
+    def call() -> bool:
+        time.sleep(0.01)
+        return gc.isenabled()
+
+    timed = Clock("cpu").time(call)
     assert timed.result is False
     assert timed.seconds >= 0.01
     assert timed.device_seconds is None

@@ -9,6 +9,7 @@ import pytest
 
 from grapin.bench import measuring
 from grapin.bench.records import read_records, write_records
+from grapin.bench.workload import Workload
 from grapin.cli import bench
 from grapin.cli.main import main
 from grapin.errors import WrongAnswer
@@ -122,14 +123,14 @@ def test_ctrl_c_keeps_what_was_measured(
 ) -> None:
     """Four cases are checked, four turns warm up; the third turn that counts is the last."""
     begun = iter(range(1, 100))
-    engine = measuring.Workload.engine
+    engine = Workload.engine
 
     def interrupted(*arguments: Any) -> Any:
         if next(begun) == turn:
             signal.raise_signal(signal.SIGINT)
         return engine(*arguments)
 
-    monkeypatch.setattr(measuring.Workload, "engine", interrupted)
+    monkeypatch.setattr(Workload, "engine", interrupted)
     before = signal.getsignal(signal.SIGINT)
     assert main([*TINY, "--out", str(out)]) == 130
     assert capsys.readouterr().err == f"grapin: interrupted with {measured} cases measured\n"
