@@ -9,6 +9,7 @@ were, and are named.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ _LONG_STEP = 0.1
 _TELLING = 0.01
 """By how much times must follow a number, as a power of it, for it to be fitted."""
 _ROUNDS = 3
+_TRIES = 25
 _OUTLIER = 0.1
 """Deviations above this, as logarithms, count less than by their square: one disturbed batch does not decide."""
 
@@ -54,6 +56,16 @@ class Calibration:
     error_before: float
     """How far predicted times of batches are off in the mean (root of the mean square of logarithms)."""
     error_after: float
+
+    def record(self) -> dict[str, Any]:
+        """Return plain values, for a JSON file."""
+        return {
+            "machine": self.machine.name,
+            "fitted": {name: {"before": old, "after": new} for name, (old, new) in self.fitted.items()},
+            "untold": list(self.untold),
+            "error_before": self.error_before,
+            "error_after": self.error_after,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +99,12 @@ class Observed:
         return deviations
 
 
+def check_fitting() -> None:
+    """Refuse where there is nothing to fit with, before anything is measured."""
+    if find_spec("scipy") is None:
+        raise MissingDependency("fitting a machine needs SciPy: pip install 'grapin[scipy]'")
+
+
 def calibrate(
     observed: Sequence[Observed], machine: str | Machine, *, source: str = "calibrated"
 ) -> Calibration:
@@ -95,8 +113,7 @@ def calibrate(
     A run whose batches are alike tells one number; two that differ, such as one that reads little and one that reads
     all, tell more. `source` is noted beside the fitted numbers; all that is not fitted stays as it is in `machine`.
     """
-    if find_spec("scipy") is None:
-        raise MissingDependency("fitting a machine needs SciPy: pip install 'grapin[scipy]'")
+    check_fitting()
     machine = find_machine(machine)
     known = {one.name: one.value for one in machine.figures()}
     before = {name: min(max(known[name], low), high) for name, (low, high) in FREE.items()}
@@ -170,6 +187,7 @@ def _search(deviations: Times, start: Mapping[str, float], names: list[str]) -> 
             loss="soft_l1",
             f_scale=_OUTLIER,
             xtol=1e-6,
+            max_nfev=_TRIES,
         ).x
     return numbers(np.minimum(place, high))
 

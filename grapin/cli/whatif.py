@@ -41,7 +41,7 @@ _COLUMNS = (
     "link used",
     "most time",
 )
-_WORKLOAD = (
+WORKLOAD = (
     "name",
     "source",
     "batches",
@@ -149,7 +149,7 @@ def command(
     _deliver(recording.title, recording.record(), predictions, json_file, plot_file)
 
 
-command.params += [option for option in run.command.params if option.name in _WORKLOAD]
+command.params += [option for option in run.command.params if option.name in WORKLOAD]
 
 
 def _split(caches: str | None) -> list[str | None]:
