@@ -4,10 +4,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from planted.unpatched_copies import unpatched_copies
 
 from grapin import WrongAnswer
 from grapin.testing import Setup, Weights, find_failure
+from grapin.user_code import load_user_code
 
 PLANTED = Path(__file__).resolve().parent / "planted"
 DEVICES = ("lost_deletion", "non_atomic_minimum", "short_lists", "stale_parent")
@@ -16,6 +16,7 @@ SETUPS = {
     "unpatched_copies": Setup("sssp", "cpu", cache="adaptive:100%"),
 }
 MOST_ROWS = 10
+unpatched_copies = load_user_code("planted", f"{PLANTED / 'unpatched_copies.py'}:unpatched_copies")
 
 
 @pytest.mark.parametrize("bug", SETUPS)

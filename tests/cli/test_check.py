@@ -1,0 +1,167 @@
+"""`grapin check` finds what is wrong with devices and programs, and fails with a sentence on bad input."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grapin.cli.main import main
+from grapin.testing import Case, searching
+
+ROOT = Path(__file__).resolve().parents[2]
+FORGETFUL = "docs/examples/forgetful_device.py"
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def shown_on_the_page() -> tuple[list[str], str]:
+    """Return the arguments of the command that the page shows, and what it says that comes out."""
+    page = (ROOT / "docs" / "testing.md").read_text()
+    found = re.search(r"```\n\$ grapin check (?P<arguments>.+)\n(?P<output>(?:.|\n)+?)```", page)
+    assert found is not None
+    return found["arguments"].split(), found["output"]
+
+
+def test_the_page_shows_what_comes_out(capsys: Captured) -> None:
+    arguments, output = shown_on_the_page()
+    assert main(["check", *arguments]) == 1
+    assert capsys.readouterr().out == output
+
+
+def test_the_script_is_written_and_fails_as_it_says(tmp_path: Path, capsys: Captured) -> None:
+    script = tmp_path / "failing.py"
+    options = ["--device", FORGETFUL, "--program", "sssp", "--weights", "0:9", "--save", str(script)]
+    assert main(["check", *options]) == 1
+    assert f"Written to {script}" in capsys.readouterr().out
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    sentence = script.read_text().splitlines()[0].strip('"')
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == f"grapin.errors.{sentence}"
+
+
+def test_a_failure_on_a_graph_is_cut_down_to_a_few_of_its_edges(capsys: Captured) -> None:
+    options = ["--device", FORGETFUL, "--program", "sssp", "--graph", "rmat:7", "--no-hubs"]
+    assert main(["check", *options]) == 1
+    shown = re.search(r"Shrunk from (\d+) edges? .* to (\d+) edges? and (\d+) mut", capsys.readouterr().out)
+    assert shown is not None
+    before, edges, mutations = map(int, shown.groups())
+    assert before > 100
+    assert edges + mutations <= 10
+
+
+def test_right_answers_make_a_table_and_exit_code_0(tmp_path: Path, capsys: Captured) -> None:
+    script = tmp_path / "failing.py"
+    options = [
+        "--program",
+        "sssp,cc",
+        "--device",
+        "reference",
+        "--system",
+        "bounded,grapin",
+        "--save",
+        str(script),
+    ]
+    assert main(["check", *options, "--examples", "5"]) == 0
+    rows = re.findall(r"^ +(\w+) +reference +(\w+) +5 +none", capsys.readouterr().out, re.MULTILINE)
+    assert rows == [("sssp", "bounded"), ("sssp", "grapin"), ("cc", "bounded"), ("cc", "grapin")]
+    assert not script.exists()
+
+
+def test_a_rule_that_is_not_monotone_is_a_failure_with_the_rules_own_values(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    program = tmp_path / "mine.py"
+    program.write_text(
+        "import grapin\n"
+        "class Gaining(grapin.Monotone):\n"
+        "    name = 'gaining'\n"
+        "    @staticmethod\n"
+        "    def edge(value, weight):\n"
+        "        return value - weight\n"
+    )
+    assert main(["check", "--program", f"{program}:Gaining", "--device", "reference"]) == 1
+    shown = capsys.readouterr().out
+    assert "Gaining.edge must not improve a value, but edge(" in shown
+    assert f'Gaining = find_program("{program}:Gaining")' in shown
+
+
+def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[list[Case]] = []
+    monkeypatch.setattr(searching, "find_complaint", lambda _setup, case: drawn[-1].append(case))
+    for seed in ("1", "1", "2"):
+        drawn.append([])
+        assert main(["check", "--program", "bfs", "--examples", "20", "--no-hubs", "--seed", seed]) == 0
+    assert len(drawn[0]) == 20
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+
+
+def test_a_failure_that_comes_and_goes_is_called_a_race(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    def every_third_time(*_arguments: object) -> str | None:
+        nonlocal asked
+        asked += 1
+        return "WrongAnswer: vertex 1 has 2, expected 1" if asked % 3 == 0 else None
+
+    monkeypatch.setattr(searching, "find_complaint", every_third_time)
+    assert main(["check", "--device", "reference", "--program", "sssp", "--no-hubs"]) == 1
+    assert re.search(r"It failed in [34]0% of further runs: threads may race\.", capsys.readouterr().out)
+
+
+def test_ctrl_c_is_one_sentence(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(searching, "find_complaint", interrupt)
+    assert main(["check", "--device", "reference", "--program", "sssp"]) == 130
+    assert capsys.readouterr().err.strip() == "grapin: interrupted"
+
+
+def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured) -> None:
+    device = tmp_path / "broken.py"
+    device.write_text(
+        "name = 'broken'\n"
+        "def unavailable():\n    return None\n"
+        "def query(program, system, **options):\n    raise IndexError('list 7 is out of range')\n"
+    )
+    assert main(["check", "--device", str(device), "--program", "bfs"]) == 1
+    shown = capsys.readouterr().out
+    assert "example 1 failed: IndexError: list 7 is out of range" in shown
+    assert "to 0 edges and 0 mutations" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--program", "pagerang"], "did you mean 'pagerank'"),
+        (["--device", "gpu"], "device='gpu' must be one of"),
+        (["--device", "absent.py"], "device='absent.py' must name a file that exists"),
+        (["--device", "docs/examples/most_reliable_path.py"], "there is no name, no unavailable, no query"),
+        (["--device", f"{FORGETFUL}:Nothing"], "the file has no 'Nothing'"),
+        (["--system", "bonded"], "did you mean 'bounded'"),
+        (["--weights", "9:0"], "weights='9:0' must be none, LOW:HIGH"),
+        (["--weights", "0:4294967296"], "weights='0:4294967296' must end below"),
+        (["--graph", "rmat:4", "--weights", "none"], "must fit the graph's weights (int32)"),
+        (["--examples", "0"], "examples=0 must be at least 1"),
+        (["--save", "nowhere/failing.py"], "must be in a directory that exists"),
+        (["--cache", "10%", "--system", "grapin-zc"], "has no use under system='grapin-zc'"),
+        (["--cache", "10%", "--device", "reference"], "must be left out on device='reference'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    capsys: Captured, arguments: list[str], sentence: str
+) -> None:
+    assert main(["check", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert sentence in shown.err
+    assert shown.err.count("\n") == 1
