@@ -19,7 +19,7 @@ def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [*EXPERIMENTS, "request_sizes", "extrapolation"])
+@pytest.mark.parametrize("name", [*EXPERIMENTS, "request_sizes", "extrapolation", "planted_bugs"])
 def test_an_experiment_runs_quickly_and_records_what_it_prints(
     name: str, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
