@@ -33,8 +33,7 @@ class Clock:
             self._begin, self._end = cuda.Event(), cuda.Event()
 
     def time(self, call: Callable[[], Result]) -> Timed[Result]:
-        """Call, without collecting the garbage of earlier calls meanwhile."""
-        gc.collect()
+        """Call, while Python does not stop to look for garbage."""
         gc.disable()
         try:
             if self._cuda is not None:

@@ -1,5 +1,6 @@
 """Two files of records side by side: what became faster or slower, and what cannot be told apart."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,13 +46,7 @@ class Comparison:
 
 def compare(before: Records, now: Records) -> Comparison:
     """Compare the cases that both have; a case that was configured otherwise is refused, since it is other work."""
-    common = [case for case in now if case in before]
-    if not common:
-        raise InvalidArgument(
-            "the two records must have a case in common: graph, batch size, program, system, device"
-        )
-    for case in common:
-        _check_configuration(case, before[case]["configuration"], now[case]["configuration"])
+    common = check_comparable(before, {case: one["configuration"] for case, one in now.items()})
     pairs = [
         (case, figure, before[case][figure]["seconds"], now[case][figure]["seconds"])
         for case in common
@@ -78,6 +73,18 @@ def compare(before: Records, now: Records) -> Comparison:
         [case for case in now if case not in before],
         any(before[case]["machine"] != now[case]["machine"] for case in common),
     )
+
+
+def check_comparable(before: Records, now: Mapping[Case, dict[str, Any]]) -> list[Case]:
+    """Return the cases that earlier records share with these, given with their configurations, or refuse."""
+    common = [case for case in now if case in before]
+    if not common:
+        raise InvalidArgument(
+            "the two records must have a case in common: graph, batch size, program, system, device"
+        )
+    for case in common:
+        _check_configuration(case, before[case]["configuration"], now[case])
+    return common
 
 
 def _check_configuration(case: Case, before: dict[str, Any], now: dict[str, Any]) -> None:

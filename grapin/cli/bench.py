@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from grapin.bench.comparison import compare
+from grapin.bench.comparison import check_comparable, compare
 from grapin.bench.measuring import check, measure, turns
 from grapin.bench.peers import LIBRARIES
 from grapin.bench.records import read_records, record, write_records
@@ -70,7 +70,7 @@ def command(
     records: str | None,
     **changes: Any,
 ) -> None:
-    r"""Time how programs are kept fresh, each under each system, on each graph, with each batch size.
+    """Time how programs are kept fresh, each under each system, on each graph, with each batch size.
 
     SUITE is default, quick, or a FILE.toml; options replace what it says. Every answer is held against the reference
     first: if one is wrong nothing is timed, and the exit code is 1. Then all cases take turns, repetition by
@@ -80,7 +80,7 @@ def command(
     grapin bench quick --out before.jsonl
     grapin bench quick --against before.jsonl
     grapin bench --records after.jsonl --against before.jsonl
-    """
+    """  # noqa: D301 - click reads the character, which keeps the lines apart
     earlier = None if against is None else read_records(against)
     if records is not None:
         if earlier is None or out is not None:
@@ -92,6 +92,9 @@ def command(
         return
     chosen = find_suite(suite, _changes(changes))
     check_outputs(out)
+    if earlier is not None:
+        cases = [case for one in chosen.workloads() for case in chosen.cases(*one)]
+        check_comparable(earlier, dict.fromkeys(cases, chosen.configuration()))
     try:
         found, complete = _run(chosen, out)
     except WrongAnswer as error:

@@ -99,6 +99,28 @@ def test_two_files_are_compared_without_measuring(
     assert f"{counted} of 8" in capsys.readouterr().out
 
 
+def test_what_cannot_be_compared_is_refused_before_anything_is_measured(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*TINY, "--out", str(out)]) == 0
+    monkeypatch.setattr(bench, "check", pytest.fail)
+    capsys.readouterr()
+    assert main([*TINY, "--against", str(out), "--seed", "1"]) == 2
+    assert "seed must be the same in both records, not 0 and 1" in capsys.readouterr().err
+    assert main([*TINY, "--against", str(out), "--graphs", "path:9"]) == 2
+    assert "must have a case in common" in capsys.readouterr().err
+
+
+def test_what_all_cases_share_is_in_the_title_and_not_in_every_row(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*TINY, "--systems", "bounded"]) == 0
+    title, rows = capsys.readouterr().out.split("medians", maxsplit=1)
+    assert "graph rmat:5:4, batch 3, system bounded, device reference" in title
+    assert "sssp" in rows
+    assert "rmat" not in rows
+
+
 def test_on_a_red_gate_nothing_is_reported(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
