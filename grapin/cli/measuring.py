@@ -25,6 +25,8 @@ from grapin.sim.systems import ModelSystem, find_model_system
 from grapin.systems import System
 from grapin.trace import Trace
 
+_TIMES = ("time of batches",)
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -50,7 +52,8 @@ class Run:
     def system(self) -> ModelSystem:
         """The system to replay it with: one that keeps copies where the run was told to."""
         found = find_model_system(self.name)
-        return found if self.cache is None else replace(found, cache=self.cache.policy)
+        # Any policy but none: which one it is, the settings say.
+        return found if self.cache is None else replace(found, cache="adaptive")
 
 
 def measure(
@@ -127,7 +130,7 @@ def _timed(counted: Measured, run: Callable[[], dict[str, Any]]) -> tuple[tuple[
         except (MissingDependency, DeviceUnavailable) as error:
             port, remark = None, f"NVML was not read: {error}"
         again = from_record(run())
-    time = {"time of batches": again.totals["time of batches"]}
-    counts = {kind: total for kind, total in counted.totals.items() if kind not in time}
-    measured = (replace(counted, totals=counts), Measured("clock of the run", time, again.seconds))
+    counts = {kind: total for kind, total in counted.totals.items() if kind not in _TIMES}
+    times = {kind: total for kind, total in again.totals.items() if kind in _TIMES}
+    measured = (replace(counted, totals=counts), Measured("clock of the run", times, again.seconds))
     return (measured if port is None else (*measured, port.measured)), remark

@@ -2,15 +2,20 @@
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import grapin
+from grapin.cli import measuring
 from grapin.cli.main import main
+from grapin.measured import Measured
+from grapin.measured.run_record import from_record
 from grapin.sim import MACHINES, Machine, replay
 from grapin.systems import SYSTEMS
 
@@ -127,6 +132,35 @@ def test_times_of_a_known_machine_calibrate_a_preset_to_it(
     (run,) = compared(trace, "--measured", times, "--machine", str(mine))["runs"]
     (time,) = (row for row in run["kinds"] if row["kind"] == "time of batches")
     assert time["error"] == pytest.approx(0, abs=1e-3)
+
+
+def test_on_a_gpu_times_and_the_ports_counters_come_from_a_run_without_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace, record = saved(tmp_path)
+    first = json.loads(Path(timed_by(MACHINES["p100"], trace, record)).read_text())
+    second = json.loads(Path(timed_by(MACHINES["h100"], trace, record)).read_text())
+    port = SimpleNamespace(measured=Measured("NVML", {"received": 5}))
+    monkeypatch.setattr(measuring, "count_port", lambda: nullcontext(port))
+    measured, remark = measuring._timed(from_record(first), lambda: second)
+    assert remark is None
+    assert [one.source for one in measured] == ["counters of the run", "clock of the run", "NVML"]
+    assert "time of batches" not in measured[0].totals
+    assert measured[1].seconds == tuple(batch["compute_seconds"] for batch in second["batches"])
+    assert measured[1].totals == {"time of batches": sum(measured[1].seconds)}
+    assert measured[2].totals == {"received": 5}
+
+
+def test_without_nvml_the_rest_is_compared_and_it_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace, record = saved(tmp_path)
+    content = json.loads(Path(timed_by(MACHINES["h100"], trace, record)).read_text())
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    measured, remark = measuring._timed(from_record(content), lambda: content)
+    assert [one.source for one in measured] == ["counters of the run", "clock of the run"]
+    assert remark is not None
+    assert "pip install nvidia-ml-py" in remark
 
 
 def test_a_plot_is_drawn(tmp_path: Path) -> None:
