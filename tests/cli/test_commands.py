@@ -29,10 +29,7 @@ def test_python_dash_m_is_the_same_command_line() -> None:
         [sys.executable, "-m", "grapin", "nonsense"], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert (
-        run.stderr
-        == "grapin: there is no command 'nonsense'; there are convert, demo, doctor, generate, info, run.\n"
-    )
+    assert run.stderr == f"grapin: there is no command 'nonsense'; there are {', '.join(COMMANDS)}.\n"
 
 
 def test_help_does_not_load_numba() -> None:
