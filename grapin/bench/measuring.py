@@ -73,7 +73,7 @@ def measure(
     for workload in workloads(suite, prepare):
         start = workload.start
         found = [Measurement(case, start.vertices, len(start)) for case in workload.cases]
-        takers = [_taker(workload, one) for one in found]
+        takers = [_taker(workload, case) for case in workload.cases]
         for repetition in range(-suite.warmup, suite.repetitions):
             for one, take_turn in zip(found, takers, strict=True):
                 if stopped():
@@ -107,9 +107,8 @@ def _check_peer(workload: Workload, case: Case) -> None:
         raise WrongAnswer(f"{case.device} gives another answer than grapin")
 
 
-def _taker(workload: Workload, measurement: Measurement) -> Callable[[Measurement], None]:
+def _taker(workload: Workload, case: Case) -> Callable[[Measurement], None]:
     """Return what times one repetition of a case and adds it to a measurement."""
-    case = measurement.case
     clock = Clock(case.device)
     if case.system is None:
         run = workload.peer(case)

@@ -7,6 +7,7 @@ import click
 
 from grapin.bench.comparison import Compared, Comparison, Records
 from grapin.bench.rank_test import LEVEL
+from grapin.bench.records import Summary
 from grapin.bench.suite import Case, Suite
 from grapin.cli.tables import print_table
 from grapin.units import format_bytes, format_count, format_seconds
@@ -100,8 +101,8 @@ def _naming(cases: Sequence[Case]) -> tuple[tuple[str, ...], str, _Naming]:
 def _figure(figure: dict[str, Any] | None) -> str:
     if figure is None:
         return ""
-    spread = (figure["upper"] - figure["lower"]) / figure["median"]
-    return f"{format_seconds(figure['median'])} ({spread:.0%})"
+    summary = Summary.of(figure["seconds"])
+    return f"{format_seconds(summary.median)} ({summary.spread:.0%})"
 
 
 def _peer(records: Records, case: Case, peer: str) -> str:
