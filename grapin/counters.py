@@ -1,7 +1,7 @@
 """`Counters`: what reading neighbour lists amounts to on the link, counted while a run reads them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,13 @@ class Counters:
     def sectors(self) -> int:
         """How many 32-byte sectors that is."""
         return self.bytes // 32
+
+    def moved_by(self, transfer: str) -> "Counters":
+        """Return the same reads under a system that moves data this way: only zero-copy sends requests."""
+        if transfer == "zero-copy":
+            return self
+        none = dict.fromkeys((f"requests_{size}" for size in REQUEST_SIZES), 0)
+        return replace(self, **none, pages=self.pages if transfer == "unified" else 0)
 
     def __add__(self, other: "Counters") -> "Counters":
         return Counters(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))

@@ -75,14 +75,17 @@ class Trace:
         return f"Trace({len(self)} lists in {len(self.phases['version'])} phases, {self.about['system']})"
 
     def counters(self, phase: int | None = None, *, aligned: bool = True) -> Counters:
-        """Count what was read, in all or in one phase; `aligned=False` for a warp that starts where lists start."""
+        """Count what was read, in all or in one phase, as the system that was recorded moves it.
+
+        `aligned=False` is for a warp that starts where lists start.
+        """
         total = Counters()
         rows = slice(None) if phase is None else self.reads["phase"] == phase
         starts, lengths, arrays = (self.reads[name][rows] for name in ("start", "length", "arrays"))
         for count in (1, 2):
             some = arrays == count
             total += count_reads(starts[some], lengths[some], arrays=count, aligned=aligned)
-        return total
+        return total.moved_by(self.about.get("transfer", "zero-copy"))
 
     def save(self, path: str | Path) -> None:
         """Write one file, compressed; what was there is replaced only when all is written."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grapin.cli.tables import print_table
+from grapin.counters import Counters
 from grapin.engine import Engine, Report
 from grapin.programs.program import Monotone
 from grapin.units import format_bytes, format_count, format_seconds
@@ -18,7 +19,6 @@ _COLUMNS = (
     "changed",
     "edges read",
     "of all",
-    "bytes",
 )
 
 
@@ -46,11 +46,7 @@ class Outcome:
             "cache": engine.cache,
             "seed": self.seed,
             "graph": {"vertices": engine.graph.vertices, "edges": engine.graph.edges},
-            "initial": {
-                "seconds": started.compute_seconds,
-                "edges_read": started.edges_read,
-                "iterations": started.iterations,
-            },
+            "initial": {"seconds": started.compute_seconds} | started.record(),
             "batches": [report.record() for report in self.reports],
             "verified": self.verified,
         }
@@ -61,9 +57,20 @@ class Outcome:
         reports = [self.engine.started, *self.reports]
         print_table(
             self._title(),
-            _COLUMNS,
-            [_row(*row) for row in zip(names, reports, self.edges, strict=True)],
+            (*_COLUMNS, "pages" if self._paged else "bytes"),
+            [
+                (*_row(*row), self._moved(row[1].counters))
+                for row in zip(names, reports, self.edges, strict=True)
+            ],
         )
+
+    @property
+    def _paged(self) -> bool:
+        return self.engine.system.transfer == "unified"
+
+    def _moved(self, counters: Counters) -> str:
+        """Return what crossed the link, or what was touched where the device's memory decides what crosses."""
+        return format_count(counters.pages) if self._paged else format_bytes(counters.link_bytes)
 
     def _title(self) -> str:
         engine = self.engine
@@ -88,5 +95,4 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
         format_count(report.changed),
         format_count(report.edges_read),
         f"{report.edges_read / max(1, edges):.4f}",
-        format_bytes(report.counters.link_bytes),
     )

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ class Engine:
             "programs": [answer.program.name for answer in self.answers],
             "system": self.system.name,
             "repair": self.system.repair,
+            "transfer": self.system.transfer,
             "device": self.device,
             "directed": graph.directed,
             "aligned": graph.aligned,
@@ -166,6 +168,7 @@ class Engine:
             except GrapinError as error:
                 self._failure = error
                 raise
+            work = replace(work, counters=work.counters.moved_by(self.system.transfer))
             reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
         if self._writer is not None:
             self._writer.write([report.work for report in reports], snapshot, applied)

@@ -82,6 +82,7 @@ class Report:
             "affected_edges": self.affected_edges,
             "requests": {str(size): counters.requests[size] for size in REQUEST_SIZES},
             "bytes": counters.bytes,
+            "pages": counters.pages,
             "link_bytes": counters.link_bytes,
             "cached_edges": counters.cached_edges,
             "load_bytes": counters.load_bytes,

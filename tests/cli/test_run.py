@@ -30,6 +30,7 @@ BATCH_FIELDS = {
     "affected_edges",
     "requests",
     "bytes",
+    "pages",
     "link_bytes",
     "cached_edges",
     "load_bytes",
@@ -87,7 +88,7 @@ def test_the_json_object_has_just_the_documented_fields(record: Callable[..., di
     assert (found["program"], found["system"], found["device"]) == ("sssp", "bounded", "cpu")
     assert (found["threads"], found["seed"], found["verified"]) == (1, 5, True)
     assert set(found["graph"]) == {"vertices", "edges"}
-    assert set(found["initial"]) == {"seconds", "edges_read", "iterations"}
+    assert set(found["initial"]) == {"seconds", *BATCH_FIELDS}
     assert [set(batch) for batch in found["batches"]] == [BATCH_FIELDS] * 3
     for batch in found["batches"]:
         assert (batch["inserted"], batch["deleted"], batch["ignored"]) == (4, 4, 0)

@@ -28,7 +28,6 @@ from grapin.systems import SYSTEMS
 from grapin.trace import Trace
 
 A5000 = MACHINES["a5000"]
-ENGINE_ZERO_COPY = [name for name, system in SYSTEMS.items() if system.transfer == "zero-copy"]
 CLOSED_FORMS = [name for name, system in MODEL_SYSTEMS.items() if system.transfer != "unified"]
 
 
@@ -59,7 +58,7 @@ def run(
 
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "pagerank"])
-@pytest.mark.parametrize("system", ENGINE_ZERO_COPY)
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_replay_counts_what_the_engine_counted_phase_by_phase(system: str, program: str) -> None:
     trace, counted = run(system, program)
     assert tuple(phase.counters for phase in replay(trace, system, A5000).phases) == counted
