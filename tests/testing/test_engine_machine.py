@@ -7,7 +7,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from grapin import WrongAnswer
-from grapin.testing import EngineMachine, Setup, Weights
+from grapin.testing import EngineMachine, Setup
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
@@ -17,19 +17,12 @@ class Reference(EngineMachine):
     hubs = False
 
 
-class MostReliablePath(EngineMachine):
-    setup = Setup(f"{EXAMPLES / 'most_reliable_path.py'}:MostReliablePath", "reference")
-    weights = Weights.read("0.0:1.0")
-    hubs = False
-
-
 class Forgetful(EngineMachine):
     setup = Setup("sssp", str(EXAMPLES / "forgetful_device.py"))
     hubs = False
 
 
 TestReference = Reference.TestCase
-TestMostReliablePath = MostReliablePath.TestCase
 
 
 def test_a_device_that_overlooks_weights_is_found_out() -> None:
