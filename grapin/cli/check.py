@@ -81,6 +81,7 @@ def command(
     is tried on each device under each system.
     """
     check_integer("examples", examples, least=1)
+    check_integer("seed", seed, least=0)
     check_outputs(save)
     setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
     options = _drawing(graph, None if weights is None else weights.split(","), seed)

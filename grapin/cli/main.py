@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (see `grapin.cli.exit_codes`)."""
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None where the shell has closed it
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return FAILED
@@ -70,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _fail(f"there is not enough memory: {error}")
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        reason = error.strerror or str(error)
+        return _fail(f"{error.filename}: {reason}" if error.filename else reason)
     except GrapinError as error:
         return _fail(str(error))
     return code if isinstance(code, int) else 0

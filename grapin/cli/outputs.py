@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from errno import EIO
 from pathlib import Path
 
 from grapin.errors import InvalidArgument
@@ -14,16 +16,25 @@ def check_outputs(*files: str | None) -> None:
     for file in (Path(file) for file in files if file is not None and file != STANDARD_OUTPUT):
         if not file.absolute().parent.is_dir():
             raise InvalidArgument(f"file={str(file)!r} must be in a directory that exists")
-        if file.is_dir() or not os.access(file.absolute().parent, os.W_OK):
+        # What is there is replaced, so it must be a file: neither a directory nor a device such as /dev/null.
+        replaceable = not file.exists() or (file.is_file() and os.access(file, os.W_OK))
+        if not replaceable or not os.access(file.absolute().parent, os.W_OK):
             raise InvalidArgument(f"file={str(file)!r} must be a file that can be written")
 
 
 def write_whole(file: str, write: Callable[[Path], object]) -> None:
-    """Let `write` make the file beside its place, and put it there when it is complete."""
+    """Let `write` make the file beside its place, and put it there when it is complete.
+
+    A file of that name stays until then, and if anything fails; what the system refuses is told of the file asked for.
+    """
     path = Path(file)
-    partial = path.with_name(f"{path.stem}.part{path.suffix}")
+    # The process in the name keeps two runs apart, and files of the user's own; some writers go by the ending.
+    partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         write(partial)
         partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno or EIO, error.strerror or str(error), file) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()

@@ -179,7 +179,7 @@ def _complaint(engine: Engine) -> str | None:
 
 def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) -> None:
     if trace_file is not None:
-        outcome.engine.trace.save(trace_file)
+        write_whole(trace_file, outcome.engine.trace.save)
     text = json.dumps(outcome.record())
     if json_file == STANDARD_OUTPUT:
         click.echo(text)

@@ -3,8 +3,8 @@
 import bz2
 import gzip
 import lzma
-import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,13 +14,14 @@ import zstandard
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
+from grapin.cli.outputs import check_outputs, write_whole
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
 
 Columns = dict[str, NDArray[Any]]
 
 _OPEN: dict[str, Callable[..., Any]] = {
-    "": open,
+    "": lambda raw, _mode: nullcontext(raw),
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
@@ -41,16 +42,14 @@ def write_edges(edges: EdgeList, file: str) -> None:
         raise InvalidArgument(
             f"file={file!r} must end in .txt or .csv (then perhaps .gz, .bz2, .xz or .zst), .npz or .parquet"
         )
-    if not path.parent.is_dir():
-        raise InvalidArgument(f"file={file!r} must be in a directory that exists")
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with _OPEN[compression](partial, "wb") as sink:
+    check_outputs(file)
+
+    def write_rows(partial: Path) -> None:
+        # Opened here: not every compressor closes its file when the disk is full.
+        with partial.open("wb") as raw, _OPEN[compression](raw, "wb") as sink:
             write(edges, sink)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+
+    write_whole(file, write_rows)
 
 
 def _columns(edges: EdgeList) -> Columns:
