@@ -64,7 +64,7 @@ class _Run:
 
 
 @click.command()
-@click.option("--graph", default="rmat:16", show_default=True, help="A file or a generator.")
+@click.option("--graph", default="rmat:15", show_default=True, help="A file or a generator.")
 @click.option("--batches", default=5, show_default=True, help="How many batches to stream.")
 @click.option("--size", default=1000, show_default=True, help="Mutations a batch.")
 @click.option("--insertions", default=0.5, show_default=True, help="Which part of them are insertions.")
