@@ -16,6 +16,7 @@ machine.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,9 @@ def _parse(spec: str) -> tuple[_Kind, list[int]]:
     name, *words = spec.split(":")
     if name not in _KINDS:
         known = ", ".join(kind.usage for kind in _KINDS.values())
-        raise InvalidArgument(f"spec={spec!r} must be one of {known}")
+        nearest = get_close_matches(name, _KINDS, n=1)
+        hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
+        raise InvalidArgument(f"spec={spec!r} must be one of {known}{hint}")
     kind = _KINDS[name]
     try:
         numbers = [int(word) for word in words]

@@ -9,6 +9,7 @@ import click
 from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.generators import generate, is_specification
+from grapin.validation import refuse
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +56,8 @@ def read_edges(
 ) -> EdgeList:
     """Read the rows of a file, or make those of a generator."""
     if is_specification(graph):
+        if columns is not None:
+            refuse("columns", columns, f"be left out: {graph} is generated, and has no columns")
         edges = generate(graph, seed=seed, weights=weights != "ignore")
         return edges if directed is None else replace(edges, directed=directed)
     roles = None if columns is None else columns.split(",")

@@ -24,6 +24,7 @@ _LIBRARIES = {
     "scipy": ("Matrix Market files, sparse matrices", "scipy"),
     "networkx": ("graphs from and to NetworkX", "networkx"),
     "hypothesis": ("grapin.testing", "testing"),
+    "distributed": ("--cluster: work on a Dask cluster", "cluster"),
     "numba-cuda": ("devices cuda and cudasim", "cudasim"),
     "cupy-cuda12x": ("device cuda with a driver for CUDA 12", "cuda12"),
     "cupy-cuda13x": ("device cuda with a driver for CUDA 13", "cuda13"),

@@ -83,6 +83,17 @@ REFUSED = [
     ("check --program pagernk", "did you mean 'pagerank'?"),
     ("check --weights 9:0", "weights='9:0' must be"),
     ("check --seed -1", "seed=-1 must be at least 0"),
+    ("bench qick", "suite='qick' must be one of default, quick"),
+    ("bench broken.toml", "broken.toml: is not a suite written as TOML"),
+    ("bench quick --peers scypi", "did you mean 'scipy'?"),
+    ("bench quick --graphs folder", "must be a file, not a directory"),
+    ("bench quick --out folder", "file='folder' must be a file that can be written"),
+    ("bench --against binary.txt", "binary.txt: cannot be read"),
+    ("compare broken.npz", "must be a readable .npz archive"),
+    ("compare path:9 --machine h10", "did you mean 'h100'?"),
+    ("compare path:9 --calibrate folder", "file='folder' must be a file that can be written"),
+    ("generate paht:9 graph.csv", "did you mean 'path'?"),
+    ("convert path:9 graph.csv --columns a,b", "columns='a,b' must be left out"),
     ("check --save folder", "file='folder' must be a file that can be written"),
 ]
 
