@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -202,8 +203,11 @@ def _row(row: Row) -> tuple[str, ...]:
 
 
 def _print_fit(fitted: Calibration) -> None:
-    texts = {one.name: one.text for one in fitted.machine.figures()}
-    rows = [(name, f"{before:.4g}", texts[name]) for name, (before, _) in fitted.fitted.items()]
+    now = {one.name: one for one in fitted.machine.figures()}
+    rows = [
+        (name, replace(now[name], value=before).text, now[name].text)
+        for name, (before, _) in fitted.fitted.items()
+    ]
     print_table(f"{fitted.machine.name}: fitted to the measured times", ("number", "before", "after"), rows)
     click.echo(
         f"Times of batches were off by {fitted.error_before:.1%} in the mean, now by {fitted.error_after:.1%}."

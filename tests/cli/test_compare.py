@@ -1,6 +1,7 @@
 """Compare lays predictions beside what was measured, by runs here and by files, and fits a machine to the times."""
 
 import json
+import re
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -126,7 +127,7 @@ def test_times_of_a_known_machine_calibrate_a_preset_to_it(
     mine = tmp_path / "mine.toml"
     assert main(["compare", trace, "--measured", times, "--calibrate", str(mine)]) == 0
     shown = capsys.readouterr().out
-    assert "link.round_trip" in shown
+    assert re.search(r"link\.round_trip +1\.73 us +2\.6 us", shown)
     assert "These times do not tell link.efficiency, host.fault_batch" in shown
     assert Machine.load(mine).link.round_trip == pytest.approx(2.6e-6, rel=1e-3)
     (run,) = compared(trace, "--measured", times, "--machine", str(mine))["runs"]
