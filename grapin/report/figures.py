@@ -11,25 +11,29 @@ from grapin.units import format_bytes, format_seconds
 
 _ROW = 34
 """Pixels a row of a plot takes."""
+_LINE = 0.26
+"""How far the systems of one program are apart, in the distance of two programs."""
 
 
 def crossing_figure(findings: Findings) -> dict[str, Any]:
-    """Lay the systems' bytes a batch on one line a program: a small dot a batch, a large one for the mean."""
+    """Lay the systems' bytes a batch beside each program's name: a small dot a batch, a large one for the mean."""
     colours = system_colours(dict.fromkeys(one.system for one in findings.crossings))
     data = []
-    for system, colour in colours.items():
+    places = {program: place for place, program in enumerate(findings.programs)}
+    for line, (system, colour) in enumerate(colours.items()):
+        above = _LINE * (line - (len(colours) - 1) / 2)  # systems that read alike would cover each other
         mine = [one for one in findings.crossings if one.system == system]
-        data.append(_batches(mine, colour))
+        data.append(_batches(mine, colour, [places[one.program] + above for one in mine]))
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "name": plain(system),
                 "x": [one.bytes for one in mine],
-                "y": [plain(one.program) for one in mine],
+                "y": [places[one.program] + above for one in mine],
                 "marker": {"color": colour, "size": 15},
-                "hovertext": [format_bytes(one.bytes) for one in mine],
-                "hovertemplate": "%{y}: %{hovertext} a batch<extra>%{fullData.name}</extra>",
+                "hovertext": [f"{plain(one.program)}: {format_bytes(one.bytes)}" for one in mine],
+                "hovertemplate": "%{hovertext} a batch<extra>%{fullData.name}</extra>",
             }
         )
     values = [counters.link_bytes for one in findings.crossings for counters in one.counters]
@@ -39,7 +43,13 @@ def crossing_figure(findings: Findings) -> dict[str, Any]:
         "layout": {
             "height": 120 + _ROW * 2 * len(findings.programs),
             "xaxis": axis | {"title": {"text": "bytes a batch, logarithmic"}},
-            "yaxis": {"range": [len(findings.programs) - 0.5, -0.5], "type": "category"},
+            "yaxis": {
+                "range": [len(places) - 0.5, -0.5],
+                "tickvals": list(places.values()),
+                "ticktext": [plain(program) for program in places],
+                "showgrid": False,
+                "zeroline": False,
+            },
         },
     }
 
@@ -118,14 +128,18 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _batches(crossings: list[Crossing], colour: str) -> dict[str, Any]:
+def _batches(crossings: list[Crossing], colour: str, heights: list[float]) -> dict[str, Any]:
     """Return a small dot a batch, which shows how far batches are apart."""
-    pairs = [(counters.link_bytes, plain(one.program)) for one in crossings for counters in one.counters]
+    pairs = [
+        (counters.link_bytes, height)
+        for one, height in zip(crossings, heights, strict=True)
+        for counters in one.counters
+    ]
     return {
         "type": "scatter",
         "mode": "markers",
         "x": [size for size, _ in pairs],
-        "y": [program for _, program in pairs],
+        "y": [height for _, height in pairs],
         "marker": {"color": colour, "size": 6, "opacity": 0.45},
         "showlegend": False,
         "hoverinfo": "skip",
