@@ -48,3 +48,8 @@ class ValueOverflow(GrapinError, OverflowError):
         super().__init__(
             f"a value of {program} does not fit into 32 bits: use smaller weights, or float32 ones"
         )
+        self._program = program
+
+    def __reduce__(self) -> tuple[type["ValueOverflow"], tuple[str]]:
+        # On its way from another process it is made anew, from the program and not from the sentence.
+        return type(self), (self._program,)

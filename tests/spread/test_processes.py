@@ -1,6 +1,7 @@
 """Several processes give what one gives, also when one of them dies, and Ctrl-C ends them all."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from sample_tasks import die, die_once, fail_at, scaled_sum, who, writes
 
-from grapin.errors import InvalidArgument, WorkersLost
+from grapin.errors import InvalidArgument, ValueOverflow, WorkersLost
 from grapin.spread import spread
 
 VALUES = np.arange(1000)
@@ -45,6 +46,14 @@ def test_a_task_that_kills_every_process_is_given_up_with_a_remedy() -> None:
 def test_the_first_error_of_a_task_is_the_error_of_all() -> None:
     with pytest.raises(ValueError, match="task 2 is bad"):
         spread(fail_at, range(4), shared=(2,), processes=2)
+
+
+@pytest.mark.parametrize(
+    "error", [ValueOverflow("sssp"), InvalidArgument("a=1 must be 2"), WorkersLost("gone")]
+)
+def test_an_error_arrives_from_another_process_with_its_sentence(error: Exception) -> None:
+    arrived = pickle.loads(pickle.dumps(error))
+    assert (type(arrived), str(arrived)) == (type(error), str(error))
 
 
 def test_what_a_task_writes_into_shared_arrays_stays_in_its_process() -> None:
