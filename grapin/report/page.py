@@ -10,12 +10,12 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
 from string import Template
 from typing import Any
 
-from grapin import __version__
 from grapin.errors import MissingDependency
 from grapin.report.choices import choices, describe_machine
 from grapin.report.figures import crossing_figure, log_axis, time_figure
@@ -60,7 +60,7 @@ def render(findings: Findings) -> str:
         ),
         memory=_memory_note(findings),
         time_table=time_table(findings, compared),
-        version=__version__,
+        version=version("grapin"),
         data=_embedded(data),
         plotly=scripts[0],
         view=scripts[1],
