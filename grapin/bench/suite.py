@@ -105,10 +105,10 @@ SUITES = {
     for suite in (
         Suite(
             name="default",
-            graphs=("rmat:16", "grid:300:300"),
+            graphs=("rmat:14", "grid:150:150"),
             programs=("bfs", "sssp", "cc", "pagerank"),
             systems=("bounded", "grapin", "grapin-recomp"),
-            batch_sizes=(100, 10_000),
+            batch_sizes=(100, 1000),
         ),
         Suite(
             name="quick",
