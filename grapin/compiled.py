@@ -18,7 +18,13 @@ import numba
 F = TypeVar("F", bound=Callable[..., object])
 
 _PACKAGE = Path(__file__).parent
-_WITH_COMPILED_CODE = ("compiled.py", "graph/**/*.py", "kernels/*.py", "kernels/cpu/**/*.py")
+_WITH_COMPILED_CODE = (
+    "compiled.py",
+    "graph/**/*.py",
+    "cache/**/*.py",
+    "kernels/*.py",
+    "kernels/cpu/**/*.py",
+)
 
 
 def _digest_of_sources(patterns: tuple[str, ...]) -> str:

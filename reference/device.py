@@ -87,8 +87,8 @@ class ReferenceMonotone(_FromNothing):
     def check_parents(self, snapshot: Snapshot, values: NDArray[Any], parents: NDArray[np.int32]) -> None:
         """Raise `WrongAnswer` unless each value is its vertex's own start or what an edge from its parent offers."""
         legal = [{self._nothing, start} for start in self._starts(snapshot)]
-        for vertex in np.flatnonzero(parents != NO_PARENT):
-            legal[vertex] = set()
+        for child in np.flatnonzero(parents != NO_PARENT):
+            legal[child] = set()
         for source, target, weight in self._rows(snapshot):
             if parents[target] == source and values[source] != self._nothing:
                 legal[target].add(self._edge(values[source], weight))

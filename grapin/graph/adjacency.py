@@ -177,16 +177,19 @@ class Adjacency:
         self, wants: Wants, inserted: Column, deleted: Column, reweighted: Column, *, searching: bool
     ) -> None:
         """Make the room that a look-up found wanting; `searching` if that was for arcs to be inserted too."""
-        slots = int(wants[:LINES_WANTED].sum())
-        if slots:
-            self._reserve_slots(slots)
-            # Insertions last: an index made for a search is then widened for what is to be put into it.
-            if wants[DELETED]:
-                index.prepare_indices(self.lists, deleted, True, False)
-            if wants[REWEIGHTED]:
-                index.prepare_indices(self.lists, reweighted, True, False)
-            if wants[INSERTED]:
-                index.prepare_indices(self.lists, inserted, searching, True)
+        searched = (deleted, wants[DELETED]), (reweighted, wants[REWEIGHTED])
+        for owner, slots in searched:
+            if slots:
+                self._reserve_slots(int(slots))
+                index.prepare_indices(self.lists, owner, True, False)
+        if wants[DELETED] or wants[REWEIGHTED]:
+            # An index made just now for a search may be too small for what is to be put into it.
+            again = new_wants()
+            mutate.want_all(self.lists, inserted, searching, INSERTED, again)
+            wants[INSERTED] = again[INSERTED]
+        if wants[INSERTED]:
+            self._reserve_slots(int(wants[INSERTED]))
+            index.prepare_indices(self.lists, inserted, searching, True)
         if 2 * len(inserted) > len(self.lists.windows):  # each owner may need room, once
             self.lists = self.lists._replace(windows=np.zeros(3 * len(inserted), np.int64))
         lines = self.used_lines + int(wants[LINES_WANTED])

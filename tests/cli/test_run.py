@@ -14,7 +14,18 @@ from grapin.cli.main import main
 from grapin.cli.updates import prepare
 from grapin.errors import WrongAnswer
 
-FIELDS = ["program", "system", "device", "threads", "cache", "seed", "graph", "initial", "batches", "verified"]
+FIELDS = [
+    "program",
+    "system",
+    "device",
+    "threads",
+    "cache",
+    "seed",
+    "graph",
+    "initial",
+    "batches",
+    "verified",
+]
 BATCH_FIELDS = {
     "inserted",
     "deleted",

@@ -1,4 +1,4 @@
-"""The hash index of long lists, where neighbours collide so much that their runs of slots get long."""
+"""The hash index of long lists: where neighbours collide so much that runs get long, and where it grows at once."""
 
 import numpy as np
 from hypothesis import given
@@ -29,3 +29,12 @@ def test_neighbours_that_share_their_first_slots_are_found_whatever_was_deleted(
         neighbours = np.setdiff1d(neighbours, gone)
         graph.check()
         assert sorted(graph.out_neighbours(0)) == neighbours.tolist()
+
+
+def test_an_index_made_for_a_deletion_has_room_for_what_the_same_batch_inserts() -> None:
+    graph = grapin.Graph.from_edges([], [], vertices=1000)
+    first, second = np.arange(1, 150), np.arange(150, 1000)
+    graph.apply(grapin.Batch(insert=(first, np.zeros_like(first))))
+    graph.apply(grapin.Batch(delete=[(1, 0)], insert=(second, np.zeros_like(second))))
+    graph.check()
+    assert sorted(graph.in_neighbours(0)) == list(range(2, 1000))
