@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster that already runs; the scheduler gives those of a worker that dies to another."""
 
+import gc
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,14 +48,24 @@ def on_cluster(
 def _connected(address: str) -> Iterator[Any]:
     if find_spec("distributed") is None:
         raise MissingDependency("a cluster needs Dask: pip install 'grapin[cluster]'")
-    distributed: Any = import_module("distributed")
-    try:
-        client = distributed.Client(address, timeout=_ANSWER_SECONDS)
-    except (OSError, ValueError):
+    client = _client(address)
+    if client is None:
+        # What is left of a client that found nobody takes a lock when it is collected, and for ever if that happens
+        # while the next client is made: so it is collected here.
+        gc.collect()
         refuse("cluster", address, "be the address of a Dask scheduler that runs, such as tcp://host:8786")
     with client:
         _check_workers(client, address)
         yield client
+
+
+def _client(address: str) -> Any:
+    """Return a client of the scheduler at this address, None when there is none."""
+    distributed: Any = import_module("distributed")
+    try:
+        return distributed.Client(address, timeout=_ANSWER_SECONDS)
+    except (OSError, ValueError):
+        return None
 
 
 def _check_workers(client: Any, address: str) -> None:
