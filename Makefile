@@ -17,8 +17,9 @@ test: $(READY)
 test-cuda: $(CUDA_READY)
 	$(CUDA_BIN)/pytest tests/cuda -n 2 --dist worksteal
 
-test-deep: $(READY)
+test-deep: $(READY) $(CUDA_READY)
 	GRAPIN_PROFILE=deep $(BIN)/pytest -n 2 --dist worksteal -m "deep or not deep"
+	GRAPIN_PROFILE=deep $(CUDA_BIN)/pytest tests/cuda -n 2 --dist worksteal -m "deep or not deep"
 
 check: $(READY)
 	$(BIN)/ruff format --check
