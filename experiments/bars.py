@@ -1,7 +1,8 @@
 """Bars: a figure, the limit it must keep, and the verdict; printed line by line, kept as JSON Lines."""
 
+import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -58,6 +59,25 @@ def record_bars(experiment: str, configuration: dict[str, Any], bars: Iterable[B
     with path.open("a") as file:
         file.write(json.dumps(record) + "\n")
     return path
+
+
+def measure_bars(
+    experiment: str,
+    title: str,
+    measure: Callable[..., list[Bar]],
+    explanation: str | None,
+    **configuration: Any,
+) -> int:
+    """Measure as the command line says, print, record; return 1 if a bar is missed in earnest."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=explanation, formatter_class=form)
+    parser.add_argument("--quick", action="store_true", help="small and short, to see that it runs")
+    quick = parser.parse_args().quick
+    measured = measure(quick=quick)
+    print_bars(title, measured)
+    path = record_bars(experiment, {"quick": quick, **configuration}, measured)
+    print(f"recorded in records/{path.name}")
+    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
 
 
 def _version(name: str) -> str | None:

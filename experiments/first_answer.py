@@ -6,13 +6,12 @@ The first process may have to compile; the ones after it find the machine code o
 outside: starting Python, importing, answering, leaving.
 """
 
-import argparse
 import subprocess
 import sys
 from statistics import median
 from time import perf_counter
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar, measure_bars
 
 IMPORT = "import grapin"
 ANSWER = """
@@ -48,15 +47,7 @@ def bars(*, quick: bool) -> list[Bar]:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="one round, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("From nothing to an answer", measured)
-    print(f"recorded in records/{record_bars('first_answer', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("first_answer", "From nothing to an answer", bars, __doc__)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@ Compute time of a batch of 1000 mutations, half insertions and half deletions, o
 after one that is left out, because compiled code is loaded and memory touched for the first time in it.
 """
 
-import argparse
 import sys
 from statistics import median
 
 import numpy as np
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar, measure_bars
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents
@@ -54,15 +53,7 @@ def bars(*, quick: bool) -> list[Bar]:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("Compute time of a batch as the graph grows", measured)
-    print(f"recorded in records/{record_bars('growth', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("growth", "Compute time of a batch as the graph grows", bars, __doc__)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ can in a few seconds; its times must be the fast replay's in each of them. Speed
 time.
 """
 
-import argparse
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.bars import DATA, Bar, measure_bars
 from experiments.reads import weighted
 from grapin.edges import EdgeList
 from grapin.engine import Engine
@@ -181,15 +180,9 @@ def bars(*, quick: bool) -> list[Bar]:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    return measure_bars(
+        "model_speed", "How fast the transfer model is, and whether its levels agree", bars, __doc__
     )
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("How fast the transfer model is, and whether its levels agree", measured)
-    print(f"recorded in records/{record_bars('model_speed', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
 
 
 if __name__ == "__main__":

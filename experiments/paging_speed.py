@@ -6,13 +6,12 @@ Speeds are page touches a second of processor time, on what shortest paths read 
 `experiments.read_amplification`), where it fits and where it does not.
 """
 
-import argparse
 import sys
 from time import process_time
 
 import numpy as np
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar, measure_bars
 from experiments.read_amplification import GENERATED, QUICK, Case, static_trace
 from experiments.reads import weighted
 from grapin.generators import generate
@@ -71,15 +70,7 @@ def _advice(case: Case) -> Bar:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("The replay of unified memory", measured)
-    print(f"recorded in records/{record_bars('paging_speed', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("paging_speed", "The replay of unified memory", bars, __doc__)
 
 
 if __name__ == "__main__":

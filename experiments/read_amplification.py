@@ -20,7 +20,6 @@ graphs need 9 rounds; the web graphs, which need 52 and 64, come nearer. Nor doe
 those to the GPU or both ways: without advice whatever is evicted is written back. Both ways are in the remarks.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.bars import DATA, Bar, measure_bars
 from experiments.reads import weighted
 from grapin.edges import EdgeList
 from grapin.engine import Engine
@@ -294,15 +293,7 @@ def _graphs() -> Iterator[tuple[str, EdgeList]]:
 
 def main() -> int:
     """Replay, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("What unified memory moves over what is read", measured)
-    print(f"recorded in records/{record_bars('read_amplification', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("read_amplification", "What unified memory moves over what is read", bars, __doc__)
 
 
 if __name__ == "__main__":

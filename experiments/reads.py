@@ -6,14 +6,13 @@ Batches of 0.1 % of the edges, half insertions and half deletions, mean of ten; 
 deletions, replayed in ten batches after their first half.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.bars import DATA, Bar, measure_bars
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.files import load_edges
@@ -139,15 +138,7 @@ def _read(file: str) -> EdgeList:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("Edges read a batch of 0.1 % of the edges", measured)
-    print(f"recorded in records/{record_bars('reads', {'quick': quick, 'part': PART}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("reads", "Edges read a batch of 0.1 % of the edges", bars, __doc__, part=PART)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@ three ways to read them are explained in `grapin.sim.access`. Published figures 
 a V100 on graphs a hundred times as large, of which GK and GU are of the families that `rmat` and `er` make.
 """
 
-import argparse
 import sys
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.bars import DATA, Bar, measure_bars
 from grapin.counters import Counters, count_reads
 from grapin.engine import Engine
 from grapin.graph import Graph
@@ -157,15 +156,9 @@ def bars(*, quick: bool) -> list[Bar]:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    return measure_bars(
+        "request_sizes", "Requests by size; what EMOGI measured stands in the second lines", bars, __doc__
     )
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("Requests by size; what EMOGI measured stands in the second lines", measured)
-    print(f"recorded in records/{record_bars('request_sizes', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ that branch to compare with; so the lists that a batch really read are counted a
 and the difference is set against the time of the repair.
 """
 
-import argparse
 import sys
 from statistics import median
 from time import perf_counter
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar, measure_bars
 from grapin.compiled import compiled
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -111,15 +110,7 @@ def bars(*, quick: bool) -> list[Bar]:
 
 def main() -> int:
     """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("What a trace costs", measured)
-    print(f"recorded in records/{record_bars('tracing', {'quick': quick}, measured).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
+    return measure_bars("tracing", "What a trace costs", bars, __doc__)
 
 
 if __name__ == "__main__":
