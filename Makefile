@@ -32,7 +32,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix
 
 bench: $(READY)
-	$(BIN)/python -m experiments.foundation; foundation=$$?; $(BIN)/python -m experiments.engine && exit $$foundation
+	$(BIN)/grapin experiments run loading foundation reads latency initial pagerank growth tracing first_answer
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv

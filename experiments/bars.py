@@ -1,8 +1,7 @@
 """Bars: a figure, the limit it must keep, and the verdict; printed line by line, kept as JSON Lines."""
 
-import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +24,13 @@ class Bar:
     unit: str = "x"
     limit: float | None = None
     remark: str = ""
+    published: float | None = None
+    """What others measured or stated of the same, in the same unit."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published; None where nothing is, or nothing but 0."""
+        return self.figure / self.published if self.published else None
 
     @property
     def verdict(self) -> str:
@@ -35,13 +41,16 @@ class Bar:
 
 
 def print_bars(title: str, bars: Iterable[Bar]) -> None:
-    """Print each bar in two lines: verdict, figure, limit and name; then the remark."""
+    """Print two lines a bar: verdict, figure, limit and name; then the published figure, the ratio, the remark."""
     print(title)
     for bar in bars:
         limit = "" if bar.limit is None else f"(at most {bar.limit:g})"
         print(f"{bar.verdict:4} {bar.figure:7.3g} {bar.unit:11} {limit:14} {bar.name}")
-        if bar.remark:
-            print(f"{'':40}{bar.remark}")
+        beside = "" if bar.published is None else f"{bar.published:7.3g} published"
+        if bar.ratio is not None:
+            beside += f", ours {bar.ratio:.3g} times"
+        if beside or bar.remark:
+            print(f"{'':5}{beside:34} {bar.remark}".rstrip())
 
 
 def record_bars(experiment: str, configuration: dict[str, Any], bars: Iterable[Bar]) -> Path:
@@ -59,25 +68,6 @@ def record_bars(experiment: str, configuration: dict[str, Any], bars: Iterable[B
     with path.open("a") as file:
         file.write(json.dumps(record) + "\n")
     return path
-
-
-def measure_bars(
-    experiment: str,
-    title: str,
-    measure: Callable[..., list[Bar]],
-    explanation: str | None,
-    **configuration: Any,
-) -> int:
-    """Measure as the command line says, print, record; return 1 if a bar is missed in earnest."""
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=explanation, formatter_class=form)
-    parser.add_argument("--quick", action="store_true", help="small and short, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = measure(quick=quick)
-    print_bars(title, measured)
-    path = record_bars(experiment, {"quick": quick, **configuration}, measured)
-    print(f"recorded in records/{path.name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in measured))
 
 
 def _version(name: str) -> str | None:

@@ -6,11 +6,11 @@ Smaller graphs of the family are run with GPU memory and cache scaled to the sam
 `grapin whatif --from` does it; then the large one is run, and both are compared.
 """
 
-import argparse
 import sys
 from typing import Any
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.cli.recording import record
 from grapin.sim.combinations import combine
 from grapin.sim.extrapolation import extrapolate, scaled
@@ -67,18 +67,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return found
 
 
-def main() -> int:
-    """Measure, print, record."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small graphs, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("Predicted from smaller graphs, and run", measured)
-    print(f"recorded in records/{record_bars('extrapolation', {'quick': quick}, measured).name}")
-    return 0
-
+EXPERIMENT = Experiment(
+    name="extrapolation",
+    question="How far off is a prediction from smaller graphs, for one that can be run?",
+    measure=bars,
+    configuration={"predicted": FULL[0], "from": FULL[1], "systems": SYSTEMS, "cache": CACHE},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -11,7 +11,8 @@ import sys
 from statistics import median
 from time import perf_counter
 
-from experiments.bars import Bar, measure_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 
 IMPORT = "import grapin"
 ANSWER = """
@@ -45,10 +46,12 @@ def bars(*, quick: bool) -> list[Bar]:
     ]
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    return measure_bars("first_answer", "From nothing to an answer", bars, __doc__)
-
+EXPERIMENT = Experiment(
+    name="first_answer",
+    question="How long from starting Python to the first answer?",
+    measure=bars,
+    configuration={"rounds": ROUNDS},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -11,7 +11,8 @@ from statistics import median
 
 import numpy as np
 
-from experiments.bars import Bar, measure_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents
@@ -51,10 +52,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return measured
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    return measure_bars("growth", "Compute time of a batch as the graph grows", bars, __doc__)
-
+EXPERIMENT = Experiment(
+    name="growth",
+    question="Does a batch cost what it changes, or what exists?",
+    measure=bars,
+    configuration={"graphs": FULL, "batches": BATCHES, "size": SIZES["full"]},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

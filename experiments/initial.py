@@ -1,12 +1,11 @@
 """The initial fixed point beside SciPy, NetworKit and python-graphblas, in one run.
 
-    python -m experiments.initial [--quick] [--graph rmat:20:16] [--rounds N] [--threads 1 2]
+    python -m experiments.initial [--quick]
 
 Values are compared first; what differs is not timed. The rivals get their own form of the graph beforehand, as we
 get ours; times are medians over rounds in which all take turns, since machines are shared.
 """
 
-import argparse
 import statistics
 import sys
 import time
@@ -16,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.bench import peers
 from grapin.generators import generate
 from grapin.graph.graph import Graph
@@ -124,22 +124,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return graph_bars(QUICK if quick else FULL, THREADS, 2 if quick else ROUNDS)
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--graph", default=FULL)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--threads", type=int, nargs="+", default=THREADS)
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    arguments = parser.parse_args()
-    name = QUICK if arguments.quick else arguments.graph
-    measured = graph_bars(name, arguments.threads, arguments.rounds)
-    print_bars(f"The initial fixed point on {name}", measured)
-    print(f"recorded in records/{record_bars('initial', vars(arguments), measured).name}")
-    return int(not arguments.quick and any(bar.verdict == "FAIL" for bar in measured))
-
+EXPERIMENT = Experiment(
+    name="initial",
+    question="How long do the first values take, beside SciPy, NetworKit and python-graphblas?",
+    measure=bars,
+    configuration={"graph": FULL, "rounds": ROUNDS, "threads": THREADS},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

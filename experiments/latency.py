@@ -8,7 +8,6 @@ agree with SciPy; the timed runs must end with the same values. The first batch 
 loaded and memory is touched for the first time, is left out, for us and for the others.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from time import perf_counter, thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from experiments.following import ALGORITHMS, PATIENCE, follow
 from grapin.bench import peers
 from grapin.edges import EdgeList
@@ -82,11 +82,10 @@ class Cell:
         remark = f"update {self.update:.2f}, compute {self.compute:.2f}"
         if self.threads == 1:
             remark += f", {self.processor:.2f} of processor time"
-        if self.published is not None:
-            remark += f"; RisGraph {self.published:g}, {self.published / self.total:.1f} times as long"
         threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
         limit = self.published if self.threads == 1 else None
-        return Bar(f"{self.program}, batches of {self.size:,}, {threads}", self.total, "ms", limit, remark)
+        name = f"{self.program}, batches of {self.size:,}, {threads}"
+        return Bar(name, self.total, "ms", limit, remark, self.published)
 
 
 @dataclass(frozen=True)
@@ -198,18 +197,19 @@ def _means(cells: list[Cell]) -> Iterator[Bar]:
             )
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    quick = parser.parse_args().quick
-    found = bars(quick=quick)
-    print_bars(f"Time a batch on {(QUICK if quick else FULL).graph}", found)
-    print(f"recorded in records/{record_bars('latency', {'quick': quick}, found).name}")
-    return int(not quick and any(bar.verdict == "FAIL" for bar in found))
-
+EXPERIMENT = Experiment(
+    name="latency",
+    question="How long is an answer out of date after a batch, beside other systems?",
+    source="RisGraph (SIGMOD 2021), its times on two cores",
+    measure=bars,
+    difference="RisGraph's times are of another machine with two cores, so a ratio near 1 says little.",
+    configuration={
+        "graph": FULL.graph,
+        "sizes": FULL.sizes,
+        "batches": FULL.batches,
+        "threads": FULL.threads,
+    },
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -1,25 +1,33 @@
 """How long loading takes beside its bare parts: decompression, and pyarrow's CSV reader on those bytes.
 
-    python -m experiments.loading [--data FOLDER] [--rounds N]
+    python -m experiments.loading [--quick]
 
-Prints the median time of both over several rounds, taken in turns, and their ratio.
+Medians over several rounds, taken in turns, of a real file where it is at hand.
 """
 
-import argparse
-import statistics
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
 
 import pyarrow as pa
 import pyarrow.csv
 import zstandard
 
+from experiments.bars import DATA, Bar
+from experiments.experiment import Experiment
+from grapin.cli.writing import write_edges
 from grapin.files import load_edges
-from grapin.units import format_count, format_seconds
+from grapin.generators import generate
+from grapin.units import format_seconds
 
 FILE = "actor-costar.txt.zst"
-BAR = 1.5
+GENERATED, QUICK = "rmat:20:16", "rmat:12:16"
+ROUNDS = 5
+LIMIT = 1.5
 """Loading should take at most this many times as long as its bare parts."""
 
 _COMMENTS = 3
@@ -43,39 +51,34 @@ def whole(path: Path) -> int:
     return len(load_edges(path))
 
 
-def seconds(work: Callable[[Path], int], path: Path) -> tuple[float, int]:
+def seconds(work: Callable[[Path], int], path: Path) -> float:
     """Time one call."""
-    begin = time.perf_counter()
-    rows = work(path)
-    return time.perf_counter() - begin, rows
+    begin = perf_counter()
+    work(path)
+    return perf_counter() - begin
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser.add_argument("--data", type=Path, default=default, help=f"the folder that holds {FILE}")
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
-    path = arguments.data / FILE
-    if not path.is_file():
-        parser.exit(2, f"{path} is not there: give the folder that holds it with --data\n")
-    bare_times, whole_times = [], []
-    for _ in range(arguments.rounds):
-        bare_time, expected = seconds(bare, path)
-        whole_time, rows = seconds(whole, path)
-        if rows != expected:
-            parser.exit(1, f"load_edges found {rows} rows, pyarrow {expected}\n")
-        bare_times.append(bare_time)
-        whole_times.append(whole_time)
-    ratio = statistics.median(whole_times) / statistics.median(bare_times)
-    print(f"{FILE}: {format_count(rows)} rows, median of {arguments.rounds} rounds")
-    print(f"  decompress, then pyarrow.csv   {format_seconds(statistics.median(bare_times))}")
-    print(f"  grapin.load_edges              {format_seconds(statistics.median(whole_times))}")
-    print(f"  ratio {ratio:.2f} (bar: at most {BAR})")
+def bars(*, quick: bool) -> Iterator[Bar]:
+    """Time both in turns on a real file where it is at hand, else on a generated one, which is small in a quick run."""
+    with TemporaryDirectory(prefix="grapin-") as folder:
+        path = DATA / FILE
+        if quick or not path.is_file():
+            path = Path(folder) / "generated.txt.zst"
+            write_edges(replace(generate(QUICK if quick else GENERATED), weight=None), str(path))
+        if whole(path) != bare(path):
+            raise AssertionError(f"load_edges and pyarrow find different rows in {path.name}")
+        rounds = [(seconds(whole, path), seconds(bare, path)) for _ in range(ROUNDS)]
+    ours, theirs = (median(times) for times in zip(*rounds, strict=True))
+    remark = f"{format_seconds(ours)} beside {format_seconds(theirs)}, {path.name}"
+    yield Bar("load over decompression and pyarrow's CSV reader", ours / theirs, "x", LIMIT, remark)
 
+
+EXPERIMENT = Experiment(
+    name="loading",
+    question="How long does loading a file take, beside decompression and pyarrow's CSV reader?",
+    measure=bars,
+    configuration={"file": FILE, "rounds": ROUNDS},
+)
 
 if __name__ == "__main__":
-    main()
+    sys.exit(EXPERIMENT.main())

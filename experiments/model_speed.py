@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar, measure_bars
+from experiments.bars import DATA, Bar
+from experiments.experiment import Experiment
 from experiments.reads import weighted
 from grapin.edges import EdgeList
 from grapin.engine import Engine
@@ -178,12 +179,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return [*measured, memory_bar(count // 10), timeline_bar(some)]
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    return measure_bars(
-        "model_speed", "How fast the transfer model is, and whether its levels agree", bars, __doc__
-    )
-
+EXPERIMENT = Experiment(
+    name="model_speed",
+    question="How fast is the transfer model, and do its three levels say the same?",
+    measure=bars,
+    configuration={"graph": FULL, "batches": BATCHES, "rounds": ROUNDS},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

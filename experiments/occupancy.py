@@ -6,14 +6,14 @@ No GPU is needed, but the compiler is: `make test-cuda` installs it into `.venv-
 compute capability and assembled; `--quick` does it for one program and two of them.
 """
 
-import argparse
 import multiprocessing
 import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from experiments.assembly import Needs, assemble, to_ptx
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from experiments.kernel_catalogue import Entry, catalogue
 from experiments.multiprocessors import LIMITS, occupancy
 from grapin.cli.tables import print_table
@@ -88,6 +88,13 @@ def print_rows(found: list[Row]) -> None:
     )
 
 
+def measure(*, quick: bool) -> list[Bar]:
+    """Compile, print what each kernel needs, and judge the worst."""
+    found = list(rows(catalogue("bfs" if quick else None), LEAST_OCCUPIED if quick else LIMITS))
+    print_rows(found)
+    return bars(found)
+
+
 def bars(found: list[Row]) -> list[Bar]:
     """Hold the worst kernel against each limit."""
     measured = [
@@ -103,21 +110,12 @@ def bars(found: list[Row]) -> list[Bar]:
     return measured
 
 
-def main() -> int:
-    """Compile, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="one program and two GPUs, to see that it runs")
-    quick = parser.parse_args().quick
-    entries = catalogue("bfs" if quick else None)
-    found = list(rows(entries, LEAST_OCCUPIED if quick else LIMITS))
-    print_rows(found)
-    measured = bars(found)
-    print_bars("What kernels need", measured)
-    print(f"recorded in records/{record_bars('occupancy', {'quick': quick}, measured).name}")
-    return int(any(bar.verdict == "FAIL" for bar in measured))
-
+EXPERIMENT = Experiment(
+    name="occupancy",
+    question="What does every CUDA kernel need on every GPU we name, and how full can it make a multiprocessor?",
+    measure=measure,
+    configuration={"threads": THREADS, "capabilities": [f"{major}.{minor}" for major, minor in LIMITS]},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

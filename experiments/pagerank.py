@@ -1,13 +1,12 @@
 """Edges read and time to keep PageRank fresh, beside a power iteration that starts from the previous answer.
 
-    python -m experiments.pagerank [--quick] [--batches N] [--tolerance T] [--seed N] [GRAPH ...]
+    python -m experiments.pagerank [--quick]
 
 Both are held to one measured error: after each batch, the distance of our ranks from a solution that is exact to twelve
 digits; the power iteration stops at the first step that is as near, which is told to it for free. A step of it reads
 every edge once, as a product of a SciPy matrix and a vector; building that matrix is not counted.
 """
 
-import argparse
 import statistics
 import sys
 import time
@@ -21,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import grapin
-from experiments.bars import DATA, Bar, print_bars, record_bars
+from experiments.bars import DATA, Bar
+from experiments.experiment import Experiment
 from grapin import Graph
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs import PageRank
@@ -154,25 +154,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return graph_bars(QUICK if quick else GRAPHS, PageRank(), BATCHES, seed=1)
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("graphs", nargs="*", default=GRAPHS, metavar="GRAPH")
-    parser.add_argument("--batches", type=int, default=BATCHES)
-    parser.add_argument("--tolerance", type=float, default=PageRank().tolerance)
-    parser.add_argument("--seed", type=int, default=1, help="of the sampled batches")
-    parser.add_argument("--quick", action="store_true", help="a small graph, to see that it runs")
-    arguments = parser.parse_args()
-    program = PageRank(tolerance=arguments.tolerance)
-    graphs = QUICK if arguments.quick else arguments.graphs
-    measured = graph_bars(graphs, program, arguments.batches, arguments.seed)
-    print_bars(f"PageRank, tolerance {program.tolerance:g}", measured)
-    configuration = {name: getattr(arguments, name) for name in ("quick", "tolerance", "batches", "seed")}
-    print(f"recorded in records/{record_bars('pagerank', configuration, measured).name}")
-    return int(not arguments.quick and any(bar.verdict == "FAIL" for bar in measured))
-
+EXPERIMENT = Experiment(
+    name="pagerank",
+    question="What does it take to keep PageRank fresh, beside a power iteration from the previous answer?",
+    measure=bars,
+    configuration={"graphs": GRAPHS, "batches": BATCHES, "parts": PARTS, "tolerance": PageRank().tolerance},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -11,7 +11,8 @@ from time import process_time
 
 import numpy as np
 
-from experiments.bars import Bar, measure_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from experiments.read_amplification import GENERATED, QUICK, Case, static_trace
 from experiments.reads import weighted
 from grapin.generators import generate
@@ -65,13 +66,16 @@ def _streaming() -> Bar:
 def _advice(case: Case) -> Bar:
     plain, copies = (case.replay(2.0, advice=advice) for advice in ("none", "read-mostly"))
     saved = 1 - (copies.bytes_in + copies.bytes_out) / (plain.bytes_in + plain.bytes_out)
-    return Bar("read-mostly: share of both ways' bytes saved", saved, "x", None, f"published {READ_MOSTLY}")
+    return Bar("read-mostly: share of both ways' bytes saved", saved, "x", published=READ_MOSTLY)
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    return measure_bars("paging_speed", "The replay of unified memory", bars, __doc__)
-
+EXPERIMENT = Experiment(
+    name="paging_speed",
+    question="How fast is the replay of unified memory, and how near to what was measured does it stream?",
+    source="EMOGI, figure 4; Subway, section 4.1",
+    measure=bars,
+    configuration={"graph": GENERATED},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -1,15 +1,18 @@
 """Does `grapin check` find bugs? Five are planted in real devices: streams until each shows, rows that reproduce it.
 
+    python -m experiments.planted_bugs [--quick]
+
 The bugs live beside the tests, in `tests/testing/planted`.
 """
 
-import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.testing import Setup, Weights, find_failure
 from grapin.user_code import load_user_code
 
@@ -27,21 +30,13 @@ EXAMPLES = 500
 MOST_ROWS = 10
 
 
-def main() -> int:
-    """Search for each bug, print what it took, record it, and return whether one was missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="one of the bugs, to see that it runs")
-    quick = parser.parse_args().quick
-    bars = [bar for bug in ([CACHED] if quick else [*DEVICES, CACHED]) for bar in measure(bug)]
-    print_bars(f"Planted bugs, within {EXAMPLES} streams", bars)
-    configuration = {"quick": quick, "examples": EXAMPLES, "weights": WEIGHTS, "program": PROGRAM}
-    print(f"recorded in records/{record_bars('planted_bugs', configuration, bars).name}")
-    return int(any(bar.verdict == "FAIL" for bar in bars))
+def bars(*, quick: bool) -> Iterator[Bar]:
+    """Search for each bug; a quick run searches for one."""
+    for bug in [CACHED] if quick else [*DEVICES, CACHED]:
+        yield from search(bug)
 
 
-def measure(bug: str) -> list[Bar]:
+def search(bug: str) -> list[Bar]:
     """Return how many streams it took to find one bug, and how many rows reproduce it."""
     setup = Setup(PROGRAM, "cpu", cache="adaptive:100%") if bug == CACHED else Setup(PROGRAM, _device(bug))
     with _planted(bug):
@@ -71,5 +66,12 @@ def _planted(bug: str) -> Any:
     return load_user_code("planted", f"{PLANTED / 'unpatched_copies.py'}:unpatched_copies")()
 
 
+EXPERIMENT = Experiment(
+    name="planted_bugs",
+    question="How many streams until `grapin check` finds a planted bug, and how many rows reproduce it?",
+    measure=bars,
+    configuration={"examples": EXAMPLES, "weights": WEIGHTS, "program": PROGRAM},
+)
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.bars import Bar, print_bars, record_bars
+from experiments.experiment import Experiment
 from experiments.published_answers import REASONS, answers
 
 TABLE = Path(__file__).with_suffix(".csv")
@@ -97,6 +98,11 @@ def bars(rows: Mapping[str, Published], predicted: Mapping[str, float]) -> list[
     ]
 
 
+def measure(*, quick: bool) -> list[Bar]:
+    """Ask the model for every row that it can answer."""
+    return bars(published(), answers(quick=quick))
+
+
 def main() -> int:
     """Print the table and the bars, and record them; 1 if a bar is not kept."""
     parser = argparse.ArgumentParser(
@@ -113,6 +119,14 @@ def main() -> int:
     record_bars("published_figures", {"quick": quick}, found)
     return int(any(bar.verdict == "FAIL" for bar in found))
 
+
+EXPERIMENT = Experiment(
+    name="published_figures",
+    question="How far is the transfer model from every figure that others published?",
+    source="each row names its own",
+    measure=measure,
+    difference="`published_answers.py` says row by row what is modelled, and why the others have no answer.",
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,14 +6,14 @@ It decides where tasks go without `--cluster`: a sweep of a few seconds must not
 with two processes, do four tasks that take no time, and are ended.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.spread import spread
 
 PROCESSES = 2
@@ -61,18 +61,12 @@ def bars(*, quick: bool) -> list[Bar]:
     ]
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="one round, to see that it runs")
-    quick = parser.parse_args().quick
-    measured = bars(quick=quick)
-    print_bars("Until several processes are at work", measured)
-    print(f"recorded in records/{record_bars('spreading', {'quick': quick}, measured).name}")
-    return int(any(bar.verdict == "FAIL" for bar in measured))
-
+EXPERIMENT = Experiment(
+    name="spreading",
+    question="How long until several processes are at work: a pool, beside a Dask cluster of this computer's own?",
+    measure=bars,
+    configuration={"processes": PROCESSES, "tasks": len(TASKS), "rounds": ROUNDS},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import Bar, measure_bars
+from experiments.bars import Bar
+from experiments.experiment import Experiment
 from grapin.compiled import compiled
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -108,10 +109,12 @@ def bars(*, quick: bool) -> list[Bar]:
     return measured
 
 
-def main() -> int:
-    """Measure, print, record; return 1 if a bar is missed."""
-    return measure_bars("tracing", "What a trace costs", bars, __doc__)
-
+EXPERIMENT = Experiment(
+    name="tracing",
+    question="What does a trace cost, and what does it cost when it is not asked for?",
+    measure=bars,
+    configuration={"graph and batch size": FULL, "batches": BATCHES, "rounds": ROUNDS},
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(EXPERIMENT.main())

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+_shown: list[str] = []
+"""The label of the bar that is on the terminal."""
+
 
 class Advance(Protocol):
     """Called with how much more of the total is done."""
@@ -15,8 +18,11 @@ class Advance(Protocol):
 
 @contextmanager
 def progress(label: str, total: float | None = None) -> Iterator[Advance]:
-    """Show a bar on stderr while the block runs; the block calls what it is given to advance it."""
-    if not sys.stderr.isatty():
+    """Show a bar on stderr while the block runs; the block calls what it is given to advance it.
+
+    There is one bar at a time: within a block that shows one, another is not shown.
+    """
+    if _shown or not sys.stderr.isatty():
         yield lambda _amount: None
         return
     from rich.console import Console
@@ -29,4 +35,8 @@ def progress(label: str, total: float | None = None) -> Iterator[Advance]:
         def advance(amount: float, /) -> None:
             bar.advance(task, amount)
 
-        yield advance
+        _shown.append(label)
+        try:
+            yield advance
+        finally:
+            _shown.pop()

@@ -2,6 +2,8 @@
 
 WRONG = 1
 """A verifier found a value that is not right: a defect of ours, not of the command."""
+MISSED = 1
+"""An experiment did not keep a limit that it states."""
 UNREAD = 1
 """Whoever read our output has left; the same that click and rich use."""
 FAILED = 2

@@ -16,7 +16,19 @@ from grapin import __version__
 from grapin.cli.exit_codes import FAILED, INTERRUPTED, UNREAD
 from grapin.errors import GrapinError
 
-COMMANDS = ("bench", "check", "compare", "convert", "demo", "doctor", "generate", "info", "run", "whatif")
+COMMANDS = (
+    "bench",
+    "check",
+    "compare",
+    "convert",
+    "demo",
+    "doctor",
+    "experiments",
+    "generate",
+    "info",
+    "run",
+    "whatif",
+)
 
 
 class _Commands(click.Group):

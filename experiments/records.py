@@ -1,0 +1,109 @@
+"""Records: what a run of an experiment found and all it hangs on; the latest full ones are kept as answers.
+
+Every run appends one line to `NAME.jsonl` in the folder `records`, which is not committed. `experiments/answers` is:
+one `NAME.json` an experiment with its figure, from a full run that was told to `--keep` its answer.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from experiments.bars import Bar
+from experiments.drawing import save
+from experiments.experiment import FOLDER, Experiment, lacking
+from grapin.bench.surroundings import surroundings
+from grapin.cli.outputs import write_whole
+
+RECORDS = FOLDER.parent / "records"
+ANSWERS = FOLDER / "answers"
+
+Record = Mapping[str, Any]
+
+
+def measured(
+    experiment: Experiment, *, quick: bool, advance: Callable[[float], None] = lambda _: None
+) -> Record:
+    """Measure and return the record."""
+    where = surroundings()  # before it: the commit that runs, not what is written meanwhile
+    begin = perf_counter()
+    bars = []
+    try:
+        for bar in experiment.measure(quick=quick):
+            bars.append(bar)
+            advance(1)
+    except ModuleNotFoundError as error:
+        raise lacking(experiment.name, error) from error
+    return {
+        "experiment": experiment.name,
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "seconds": float(f"{perf_counter() - begin:.3g}"),
+        **where,
+        "device": "cpu",
+        "seed": experiment.seed,
+        "configuration": dict(experiment.configuration),
+        "answer": experiment.answer(bars),
+        "bars": [_plain(bar) for bar in bars],
+    }
+
+
+def bars_of(record: Record) -> list[Bar]:
+    """Return the rows of a record."""
+    fields = ("name", "unit", "limit", "remark", "published")
+    return [
+        Bar(
+            figure=math.nan if row["figure"] is None else row["figure"],
+            **{name: row[name] for name in fields},
+        )
+        for row in record["bars"]
+    ]
+
+
+def write(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
+    """Append a record to those of its experiment in a folder and draw it; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{experiment.name}.jsonl"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    line = json.dumps(record, ensure_ascii=False) + "\n"
+    write_whole(str(path), lambda part: part.write_text(before + line, encoding="utf-8"))
+    return [path, *_draw(experiment, record, folder)]
+
+
+def keep(experiment: Experiment, record: Record) -> list[Path]:
+    """Make a full record its experiment's answer; return the files."""
+    if record["quick"]:
+        raise ValueError(f"a quick run of {experiment.name} is no answer")
+    ANSWERS.mkdir(exist_ok=True)
+    path = ANSWERS / f"{experiment.name}.json"
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    write_whole(str(path), lambda part: part.write_text(text, encoding="utf-8"))
+    return [path, *_draw(experiment, record, ANSWERS)]
+
+
+def answer(name: str) -> Record | None:
+    """Return the record that was kept of an experiment; None when there is none."""
+    path = ANSWERS / f"{name}.json"
+    if not path.is_file():
+        return None
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+def _draw(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
+    if find_spec("matplotlib") is None:
+        return []
+    path = folder / f"{experiment.name}.svg"
+    write_whole(str(path), lambda part: save(experiment, record, bars_of(record), part))
+    return [path]
+
+
+def _plain(bar: Bar) -> dict[str, Any]:
+    figure = float(f"{bar.figure:.6g}") if math.isfinite(bar.figure) else None
+    ratio = None if bar.ratio is None or figure is None else float(f"{bar.ratio:.4g}")
+    return asdict(bar) | {"figure": figure, "ratio": ratio, "verdict": bar.verdict}
