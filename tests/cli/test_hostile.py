@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -128,16 +129,17 @@ def test_what_cannot_be_done_is_one_sentence_and_nothing_is_written(
     assert contents(here) == before
 
 
-@pytest.fixture
-def _full_disk() -> Iterator[None]:
-    """No file may grow beyond a few bytes, as on a disk that is full."""
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file may grow beyond a few bytes, as on a disk that is full; pytest's own report may be one."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.usefixtures("_full_disk")
 @pytest.mark.parametrize(
     "line",
     [
@@ -153,7 +155,8 @@ def test_a_full_disk_leaves_the_old_file_and_is_told_of_the_file_asked_for(
     file = line.rsplit(maxsplit=1)[-1]
     (here / file).write_bytes(b"old")
     before = contents(here)
-    assert main(line.split()) == 2
+    with full_disk():
+        assert main(line.split()) == 2
     assert capsys.readouterr().err == f"grapin: {file}: File too large\n"
     assert contents(here) == before
 
