@@ -19,7 +19,6 @@ from experiments.drawing import save
 from experiments.experiment import FOLDER, Experiment, lacking
 from grapin.bench.surroundings import surroundings
 from grapin.cli.outputs import write_whole
-from grapin.errors import InvalidFile
 
 RECORDS = FOLDER.parent / "records"
 ANSWERS = FOLDER / "answers"
@@ -92,12 +91,7 @@ def answer(name: str) -> Record | None:
     path = ANSWERS / f"{name}.json"
     if not path.is_file():
         return None
-    try:
-        record: Record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidFile(
-            f"{path} must be a record: `grapin experiments run {name} --keep` writes it"
-        ) from error
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
     return record
 
 

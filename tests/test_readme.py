@@ -1,6 +1,5 @@
-"""What README and docs show is what happens, and what they point to exists."""
+"""What README and docs point to exists, and what they list is all there is."""
 
-import doctest
 import json
 import re
 import subprocess
@@ -9,33 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from grapin.cli.main import COMMANDS, commands
+from grapin.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "experiments" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "docs" / "interleavings.md"], ids=lambda page: page.stem)
-def test_the_examples_of_a_page_give_what_it_says(page: Path) -> None:
-    failed, tried = doctest.testfile(
-        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False
-    )
-    assert tried > 5
-    assert not failed
-
-
 def test_the_readme_lists_every_command() -> None:
-    assert set(re.findall(r"^grapin (\w+)", README.read_text(), re.MULTILINE)) == set(COMMANDS)
-
-
-def test_every_option_of_a_run_that_the_pages_show_exists() -> None:
-    run = commands.get_command(None, "run")  # type: ignore[arg-type]  # it is not looked at
-    assert run is not None
-    known = {option for parameter in run.params for option in parameter.opts}
-    for page in PAGES:
-        for line in re.findall(r"grapin run (?!GRAPH).*", page.read_text()):
-            assert set(re.findall(r"--[a-z-]+", line)) <= known
+    assert re.findall(r"^\| `grapin (\w+)", README.read_text(), re.MULTILINE) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

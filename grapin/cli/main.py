@@ -1,6 +1,6 @@
 """`grapin`: the entry point, which finds commands and turns every expected failure into one sentence.
 
-To add a command, write `grapin/cli/NAME.py` with a `command` made by click, and add its name to `COMMANDS`.
+To add a command, write `grapin/cli/NAME.py` with a `command` made by click, and add it to `COMMANDS`.
 A command's module is imported when it is needed, so that `grapin --help` does not load Numba.
 """
 
@@ -16,19 +16,20 @@ from grapin import __version__
 from grapin.cli.exit_codes import FAILED, INTERRUPTED, UNREAD
 from grapin.errors import GrapinError
 
-COMMANDS = (
-    "bench",
-    "check",
-    "compare",
-    "convert",
-    "demo",
-    "doctor",
-    "experiments",
-    "generate",
-    "info",
-    "run",
-    "whatif",
-)
+COMMANDS = {
+    "demo": "See it all in a minute, with a report at the end.",
+    "run": "Keep an answer fresh under a stream of mutations.",
+    "check": "Try your program or device on random streams.",
+    "whatif": "Predict bytes, requests and time on other machines.",
+    "compare": "Lay predicted traffic beside measured traffic.",
+    "bench": "Time it, behind a correctness gate, beside other libraries.",
+    "experiments": "Measure what we and the papers claim.",
+    "doctor": "Show what can be used here; test a device.",
+    "info": "Describe a graph: vertices, edges, degrees, memory.",
+    "generate": "Make a graph and write it to a file.",
+    "convert": "Write a graph in another format.",
+}
+"""What each does, in the order in which a newcomer meets them."""
 
 
 class _Commands(click.Group):
@@ -36,6 +37,11 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click passes it
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """List the commands without importing them, which would take seconds."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         if cmd_name not in COMMANDS:

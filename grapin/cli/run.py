@@ -45,7 +45,9 @@ from grapin.validation import check_integer
 )
 @click.option("--batches", type=int, help="How many batches.  [default: 10, or all updates]")
 @click.option(
-    "--batch-size", default=1000, show_default=True, help="Mutations, or events of the updates, a batch."
+    "--batch-size",
+    type=int,
+    help="Mutations, or events of the updates, a batch.  [default: 1000, or less where GRAPH is small]",
 )
 @click.option(
     "--insertions", default=0.5, show_default=True, help="Which part of sampled mutations are insertions."
@@ -139,10 +141,10 @@ def command(
 
 def check_workload(threads: int | None, options: dict[str, Any]) -> None:
     """Refuse before anything is read what would be refused after minutes."""
-    for name, value in (("threads", threads), ("batches", options["batches"])):
+    given = {"threads": threads, "batches": options["batches"], "batch-size": options["batch_size"]}
+    for name, value in given.items():
         if value is not None:
             check_integer(name, value, least=1)
-    check_integer("batch-size", options["batch_size"], least=1)
 
 
 def make_program(program: type[Program], sources: list[int] | None) -> Program:

@@ -17,6 +17,10 @@ from grapin.validation import check_choice
 
 NOTHING = "empty"
 """The GRAPH to start from nothing with."""
+BATCHES, BATCH_SIZE = 10, 1000
+"""What is sampled where nothing else is asked for."""
+SAMPLED = 4
+"""Of a small graph at most one in so many edges is sampled, so that there is a graph left to change."""
 
 
 class Prepared(NamedTuple):
@@ -31,14 +35,17 @@ def prepare(
     *,
     source: str | None,
     batches: int | None,
-    batch_size: int,
+    batch_size: int | None,
     insertions: float,
     updates: str | None,
     undirected: bool | None,
     weights: str,
     seed: int,
 ) -> Prepared:
-    """Read what the options of `grapin run` name; `source` is None for a program that has no sources."""
+    """Read what the options of `grapin run` name; `source` is None for a program that has no sources.
+
+    A small graph is sampled in batches that it has edges for, unless their size is given.
+    """
     low_high = _range(weights)
     reading: dict[str, Any] = {
         "directed": None if undirected is None else not undirected,
@@ -48,15 +55,16 @@ def prepare(
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
-        count = 10 if batches is None else batches
-        stream = workload(edges, batches=count, size=batch_size, insertions=insertions, seed=seed)
+        count = min(BATCHES, max(1, len(edges) // SAMPLED)) if batches is None else batches
+        size = min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * count))) if batch_size is None else batch_size
+        stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)
         assert stream.start is not None
         return Prepared(stream, _sources(source, stream.start))
     events = _weighted(read_edges(updates, seed, **reading), low_high, seed + 1)
     if graph == NOTHING:
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
-    return _replayed(standing_edges(edges), events, source, batch_size)
+    return _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
 
 
 def _replayed(edges: EdgeList, events: EdgeList, source: str | None, size: int) -> Prepared:

@@ -23,7 +23,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 def shown_on_the_page() -> tuple[list[str], str]:
     """Return the arguments of the command that the page shows, and what it says that comes out."""
     page = (ROOT / "docs" / "testing.md").read_text()
-    found = re.search(r"```\n\$ grapin check (?P<arguments>.+)\n(?P<output>(?:.|\n)+?)```", page)
+    found = re.search(r"```console head\n\$ grapin check (?P<arguments>.+)\n(?P<output>(?:.|\n)+?)```", page)
     assert found is not None
     return found["arguments"].split(), found["output"]
 

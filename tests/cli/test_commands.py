@@ -34,7 +34,7 @@ def test_python_dash_m_is_the_same_command_line() -> None:
 
 def test_help_does_not_load_numba() -> None:
     script = (
-        "import sys; from grapin.cli.main import main; main(['--version']); assert 'numba' not in sys.modules"
+        "import sys; from grapin.cli.main import main; main(['--help']); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 

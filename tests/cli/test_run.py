@@ -70,6 +70,13 @@ def record(capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
     return run
 
 
+@pytest.mark.parametrize("graph", ["path:3", "path:9", "rmat:4:2", "star:40"])
+def test_a_small_graph_needs_no_options(graph: str, record: Callable[..., dict[str, Any]]) -> None:
+    found = record(graph, "--device", "reference", "--verify")
+    assert 1 <= len(found["batches"]) <= 10
+    assert all(batch["inserted"] + batch["deleted"] > 0 for batch in found["batches"])
+
+
 def prepared(graph: str, **options: Any) -> tuple[grapin.Graph, list[int]]:
     usual: dict[str, Any] = {
         "source": "auto",
