@@ -72,8 +72,8 @@ def _shown(memory: dict[Any, Any]) -> str:
 
 
 def _answer(bars: Sequence[Bar]) -> str:
-    parts = {bar.name.partition(":")[0]: bar.remark.partition(",")[0] for bar in bars}
-    return "endings with a lost parent: " + "; ".join(f"{name}: {part}" for name, part in parts.items())
+    lost = {bar.name.partition(":")[0]: bar.remark.partition(" in ")[0] for bar in bars}
+    return "endings with a lost parent, " + "; ".join(f"{name}: {count}" for name, count in lost.items())
 
 
 EXPERIMENT = Experiment(

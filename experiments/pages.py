@@ -7,6 +7,7 @@ from experiments.bars import Bar
 from experiments.experiment import FOLDER, Experiment, find, names
 from experiments.records import ANSWERS, Record, answer, bars_of
 from grapin.cli.outputs import write_whole
+from grapin.errors import InvalidFile
 from grapin.units import format_seconds
 
 README = FOLDER / "README.md"
@@ -18,7 +19,12 @@ def pages() -> dict[Path, str]:
     """Return the README and the page of every answer as they should be."""
     experiments = [find(name) for name in names()]
     records = {one.name: record for one in experiments if (record := answer(one.name)) is not None}
-    head, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    before = README.read_text(encoding="utf-8")
+    if BEGIN not in before or END not in before:
+        raise InvalidFile(
+            f"{README} must have the lines {BEGIN!r} and {END!r}, between which the table is written"
+        )
+    head, _, rest = before.partition(BEGIN)
     table = [
         "| experiment | question | beside | answer | took |",
         "|---|---|---|---|--:|",

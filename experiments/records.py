@@ -19,6 +19,7 @@ from experiments.drawing import save
 from experiments.experiment import FOLDER, Experiment, lacking
 from grapin.bench.surroundings import surroundings
 from grapin.cli.outputs import write_whole
+from grapin.errors import InvalidFile
 
 RECORDS = FOLDER.parent / "records"
 ANSWERS = FOLDER / "answers"
@@ -91,7 +92,12 @@ def answer(name: str) -> Record | None:
     path = ANSWERS / f"{name}.json"
     if not path.is_file():
         return None
-    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        record: Record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidFile(
+            f"{path} must be a record: `grapin experiments run {name} --keep` writes it"
+        ) from error
     return record
 
 

@@ -3,6 +3,7 @@
 They are in the folder `experiments` of a checkout, which stands on this package and is loaded when it is needed.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -13,6 +14,7 @@ import click
 
 from grapin.cli.common import cluster_option
 from grapin.cli.exit_codes import MISSED
+from grapin.cli.outputs import check_outputs
 from grapin.errors import InvalidArgument, MissingDependency
 from grapin.progress import progress
 from grapin.spread import spread
@@ -78,8 +80,10 @@ def run_command(
         raise InvalidArgument("name at least one experiment, or give --all without names; `list` tells them")
     frame, records, bars = _load("experiment"), _load("records"), _load("bars")
     chosen = frame.names() if every else list(dict.fromkeys(names))
+    folder = output or records.RECORDS
     for name in chosen:
         frame.check(name)
+        _check_folder(folder, name)
     missed = 0
     for record in _records(chosen, quick, cluster, passing=every):
         experiment, rows = frame.find(record["experiment"]), records.bars_of(record)
@@ -87,7 +91,7 @@ def run_command(
         click.echo(f"Answer: {record['answer']} ({format_seconds(record['seconds'])}).")
         if experiment.difference:
             click.echo(f"Why they differ: {experiment.difference}")
-        files = records.write(experiment, record, output or records.RECORDS)
+        files = records.write(experiment, record, folder)
         files += records.keep(experiment, record) if keep else []
         click.echo(f"Recorded in {', '.join(map(_shown, files))}\n")
         missed += sum(bar.verdict == "FAIL" for bar in rows)
@@ -139,6 +143,16 @@ def _here(chosen: Sequence[str], quick: bool) -> Iterator[Any]:
         except MissingDependency as error:
             found = error
         yield found
+
+
+def _check_folder(folder: Path, name: str) -> None:
+    """Refuse before minutes of measuring a folder that cannot be made or written to."""
+    if folder.is_dir():
+        check_outputs(str(folder / f"{name}.jsonl"), str(folder / f"{name}.svg"))
+        return
+    above = next(one for one in folder.absolute().parents if one.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise InvalidArgument(f"output={str(folder)!r} must be a folder that can be made in {above}")
 
 
 def _load(module: str) -> Any:

@@ -135,6 +135,28 @@ def test_a_mistake_is_answered_with_one_sentence(
     assert said.count("\n") == 1
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(records, "measured", None)
+    (tmp_path / "small.svg").mkdir()
+    for folder in (tmp_path, Path(__file__) / "below"):
+        assert main(["experiments", "run", "small", "--output", str(folder)]) == 2
+        assert "must be a f" in capsys.readouterr().err
+
+
+def test_a_damaged_answer_or_page_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "small.json").write_text("{")
+    assert main(["experiments", "list"]) == 2
+    assert "small.json must be a record" in capsys.readouterr().err
+    (tmp_path / "answers" / "small.json").unlink()
+    (tmp_path / "README.md").write_text("no table")
+    assert main(["experiments", "readme"]) == 2
+    assert "README.md must have the lines" in capsys.readouterr().err
+    assert (tmp_path / "README.md").read_text() == "no table"
+
+
 def test_without_a_checkout_one_sentence_says_where_experiments_are(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
