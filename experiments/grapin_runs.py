@@ -1,0 +1,175 @@
+"""Runs like those in Grapin's evaluation: its graphs in miniature, its batches, its cache, on its machine.
+
+Grapin's graphs have 0.1 to 3.3 billion edges (its Table 3). A *miniature* has a part of them, a thousandth say, and the
+same part of all that goes with them: of the vertices, of the 100K mutations in each of ten batches, of the 4 GB for hot
+lists. R-MAT graphs with the same average degree stand in, and real graphs where they are at hand: soc-Epinions1 for
+Orkut, as both are people, cnr-2000 for uk-2007, as both are crawls of the web.
+
+What does not grow with a graph is the cost of a round itself: starting a kernel, and waiting for the first answer. In a
+miniature it would weigh a thousand times too much, so `Miniature.seconds` counts it once and the rest for as often as
+the original is larger. Rounds are taken to be as many as there; a graph that is a thousand times as large has a few
+more.
+
+`record` runs a stream once and returns what each way to repair reads: the published ones in a GPU's unordered rounds
+(`gpu_rounds.py`), ours and PageRank in the order of our CPU device. Traces can be replayed with any cache
+(`grapin.cache.replay`) on any machine (`grapin.sim.replay`).
+
+    for miniature in miniatures(quick=quick):
+        runs = record(miniature.stream(), "sssp", ("published", "bounded"))
+        without = replay(runs["published"].trace, "grapin-zc", "a5000")
+        cached = replay(runs["published"].trace, "grapin", "a5000", cache=miniature.cache)
+        speedup = miniature.seconds(without.batches) / miniature.seconds(cached.batches)
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.bars import DATA
+from experiments.gpu_rounds import Rounds, Rule
+from experiments.reads import weighted
+from grapin.edges import EdgeList
+from grapin.engine import Engine
+from grapin.files import load_edges
+from grapin.generators import generate
+from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
+from grapin.sim import MACHINES
+from grapin.sim.prediction import Costs
+from grapin.sim.systems import RECORDED_BY
+from grapin.stream import Stream, workload
+from grapin.trace import Trace
+
+MACHINE = "a5000"
+"""Grapin's (section 7)."""
+BATCHES, BATCH = 10, 100_000  # Grapin, section 7: ten batches; 100K mutations unless it says otherwise
+CACHE = 4 * 2**30  # Grapin, section 7: 4 GB for hot lists
+PART, QUICK_PART = 1 / 1000, 1 / 10_000
+"""How large miniatures are."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """A graph of Grapin's (its Table 3)."""
+
+    name: str
+    vertices: int
+    edges: int
+    size: float
+    """GB."""
+    real: str
+    """The file under `DATA` that stands in for it, if any does."""
+
+
+ORIGINALS = {
+    one.name: one
+    for one in (
+        Original("OK", 2_997_166, 106_350_214, 1.5, "soc-Epinions1.txt.gz"),
+        Original("WK", 13_593_032, 437_208_542, 6.3, ""),
+        Original("TW", 52_579_682, 1_963_263_821, 28, ""),
+        Original("FS", 68_349_466, 2_586_147_869, 45, ""),
+        Original("UK", 105_153_952, 3_301_876_564, 55, "cnr-2000.txt.zst"),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Miniature:
+    """A graph that stands in for one of Grapin's."""
+
+    original: Original
+    edges: EdgeList
+    name: str
+
+    @property
+    def title(self) -> str:
+        """What rows are called after."""
+        return f"{self.original.name} ({self.name})"
+
+    @property
+    def part(self) -> float:
+        """How large it is, by edges."""
+        return len(self.edges) / self.original.edges
+
+    @property
+    def cache(self) -> int:
+        """As large a part of the 4 GB, in bytes."""
+        return round(CACHE * self.part)
+
+    def stream(
+        self,
+        *,
+        size: float = BATCH,
+        insertions: float = 0.5,
+        batches: int = BATCHES,
+        undirected: bool = False,
+    ) -> Stream:
+        """Return batches that are `size` mutations of the original; undirected for components."""
+        edges = replace(self.edges, directed=False) if undirected else self.edges
+        here = max(2, round(size * self.part))
+        return workload(edges, batches=batches, size=here, insertions=insertions, seed=1)
+
+    def seconds(self, costs: Costs, machine: str = MACHINE) -> float:
+        """Return how long the original takes for what a miniature costs: rounds are as many, all else is more."""
+        chosen = MACHINES[machine]
+        rounds = costs.iterations * (chosen.gpu.launch + chosen.link.round_trip)
+        return max(0.0, costs.seconds.total - rounds) / self.part + rounds
+
+
+def miniatures(
+    *, quick: bool, part: float = PART, names: Sequence[str] = tuple(ORIGINALS), real: bool = True
+) -> Iterator[Miniature]:
+    """Yield a generated miniature of each of these graphs, and then the real ones that are at hand."""
+    for name in names:
+        yield generated(name, QUICK_PART if quick else part)
+    for name in names if real and not quick else ():
+        file = ORIGINALS[name].real
+        if file and (DATA / file).is_file():
+            yield Miniature(ORIGINALS[name], weighted(load_edges(DATA / file)), file.split(".")[0])
+
+
+def generated(name: str, part: float) -> Miniature:
+    """Return the R-MAT graph that has about this part of a graph's vertices and edges."""
+    original = ORIGINALS[name]
+    scale = max(6, round(math.log2(original.vertices * part)))
+    factor = max(1, round(original.edges * part / 2**scale))
+    spec = f"rmat:{scale}:{factor}"
+    return Miniature(original, weighted(generate(spec)), spec)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one way to repair read, and how long the graph itself took to change."""
+
+    trace: Trace
+    update_seconds: tuple[float, ...]
+    """By batch, on this computer."""
+
+
+def record(stream: Stream, program: str, repairs: Sequence[str]) -> dict[str, Run]:
+    """Run a stream, shortest paths from the vertex with the most out-edges; return what each repair reads.
+
+    Programs are `sssp`, `bfs`, `cc` and `pagerank`; repairs are `published`, `recompute` and `bounded`.
+    """
+    if program == "pagerank":
+        return {repair: _by_engine(stream, repair) for repair in repairs}
+    graph = stream.graph()
+    source = int(np.argmax(graph.snapshot().out.degrees))
+    made = {"sssp": SSSP(source), "bfs": BFS(source), "cc": ConnectedComponents()}[program]
+    engine = Engine(graph, made, threads=1, trace=True)
+    rule = Rule.of(program, graph.bound, source)
+    followed = {repair: Rounds(rule, engine, repair) for repair in repairs if repair != "bounded"}
+    times = []
+    for batch in stream:
+        times.append(engine.apply(batch).update_seconds)
+        for one in followed.values():
+            one.follow(batch)
+    traces = {repair: one.trace() for repair, one in followed.items()} | {"bounded": engine.trace}
+    return {repair: Run(traces[repair], tuple(times)) for repair in repairs}
+
+
+def _by_engine(stream: Stream, repair: str) -> Run:
+    engine = Engine(stream.graph(), PageRank(), system=RECORDED_BY[repair], threads=1, trace=True)
+    times = [engine.apply(batch).update_seconds for batch in stream]
+    return Run(engine.trace, tuple(times))

@@ -1,0 +1,81 @@
+"""Miniatures keep Grapin's ratios, and a run's rounds read what the published ways to repair read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
+from grapin import Batch
+from grapin.generators import generate
+from grapin.sim import MACHINES, replay
+from grapin.sim.prediction import Costs, Seconds
+from grapin.stream import Stream
+from grapin.trace import Trace
+
+
+def small() -> Miniature:
+    return generated("OK", 1 / 20_000)
+
+
+def read(trace: Trace, phase: int) -> int:
+    return int(trace.reads["length"][trace.reads["phase"] == phase].sum())
+
+
+def test_batches_and_cache_are_as_large_a_part_as_the_graph_is() -> None:
+    for miniature in miniatures(quick=True, names=("OK", "WK")):
+        edges = len(miniature.edges) / miniature.original.edges
+        assert miniature.cache / CACHE == pytest.approx(edges, rel=1e-3)
+        assert len(list(miniature.stream())) == 10
+        assert all(abs(batch.size - BATCH * edges) <= 1 for batch in miniature.stream())
+
+
+def test_what_the_original_takes_counts_rounds_once_and_all_else_as_often_as_it_is_larger() -> None:
+    miniature, machine = small(), MACHINES[MACHINE]
+    rounds = 7 * (machine.gpu.launch + machine.link.round_trip)
+    costs = Costs(iterations=7, seconds=Seconds(link=0.5, launches=rounds))
+    assert miniature.seconds(costs) == pytest.approx(0.5 / miniature.part + rounds)
+
+
+@pytest.mark.parametrize("program", ["sssp", "bfs", "cc", "pagerank"])
+def test_each_repair_has_a_trace_of_the_same_batches_that_the_model_replays(program: str) -> None:
+    stream = small().stream(size=1e6, batches=2, undirected=program == "cc")
+    runs = record(stream, program, ("published", "recompute", "bounded"))
+    for repair, system in (
+        ("published", "grapin-zc"),
+        ("recompute", "grapin-recomp"),
+        ("bounded", "bounded"),
+    ):
+        assert runs[repair].trace.phases["version"].tolist() == [0, 1, 2]
+        assert len(runs[repair].update_seconds) == 2
+        batches = replay(runs[repair].trace, system, MACHINE).batches
+        assert batches.counters.edges == read(runs[repair].trace, 1) + read(runs[repair].trace, 2)
+    changed = [sorted(run.trace.changes["vertex"].tolist()) for run in runs.values()]
+    assert changed[0] == changed[1] == changed[2]
+
+
+@pytest.mark.parametrize("program", ["sssp", "bfs", "cc"])
+def test_the_published_repair_reads_a_pass_a_batch_and_computing_from_nothing_what_it_read_at_first(
+    program: str,
+) -> None:
+    miniature = small()
+    edges = replace(miniature.edges, directed=program != "cc")
+    nothing = Stream(lambda: iter([Batch()]), length=1, start=edges)
+    runs = record(nothing, program, ("published", "recompute"))
+    reached = runs["published"].trace.reads
+    every = dict(zip(reached["vertex"].tolist(), reached["length"].tolist(), strict=True))
+    assert read(runs["published"].trace, 1) == sum(every.values())
+    assert read(runs["recompute"].trace, 1) == read(runs["recompute"].trace, 0) >= sum(every.values())
+
+
+def test_correction_reads_the_lists_below_a_lost_edge_level_by_level_without_weights() -> None:
+    path = generate("path:6")
+    stream = Stream(lambda: iter([Batch(delete=[(2, 3)])]), length=1, start=path)
+    trace = record(stream, "sssp", ("published",))["published"].trace
+    rows = trace.reads["phase"] == 1
+    vertex, arrays, iteration = (trace.reads[name][rows] for name in ("vertex", "arrays", "iteration"))
+    lost = arrays == 1
+    assert vertex[lost].tolist() == [3, 4]  # 5 has no list
+    assert iteration[lost].tolist() == [0, 1]
+    assert vertex[~lost].tolist() == [0, 1]  # 2 has lost its only edge
+    assert np.all(iteration[~lost] > 1)
