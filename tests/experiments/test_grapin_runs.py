@@ -15,7 +15,7 @@ from grapin.trace import Trace
 
 
 def small() -> Miniature:
-    return generated("OK", 1 / 20_000)
+    return generated("OK", 4000)
 
 
 def read(trace: Trace, phase: int) -> int:
@@ -39,7 +39,7 @@ def test_what_the_original_takes_counts_rounds_once_and_all_else_as_often_as_it_
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "cc", "pagerank"])
 def test_each_repair_has_a_trace_of_the_same_batches_that_the_model_replays(program: str) -> None:
-    stream = small().stream(size=1e6, batches=2, undirected=program == "cc")
+    stream = small().stream(size=2e6, batches=2, undirected=program == "cc")
     runs = record(stream, program, ("published", "recompute", "bounded"))
     for repair, system in (
         ("published", "grapin-zc"),
