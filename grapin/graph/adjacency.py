@@ -45,6 +45,8 @@ _ALIGNED_SHIFT = 5  # 32 elements of 4 bytes are 128 bytes
 _WORD = np.dtype(np.int32)
 _HEAD = np.dtype([("start", np.int64), ("index", np.int64), ("degree", np.int32), ("unused", np.int32)])
 """What is needed to find a list lies together: a batch that goes from list to list misses the cache once for it."""
+_LEAST_HEADS = 3
+"""A column of a single entry counts as contiguous whatever its strides, and all would be compiled again for it."""
 
 
 class Adjacency:
@@ -67,7 +69,7 @@ class Adjacency:
         self.shrinks = 0
         nowhere = np.empty(0, np.int32)
         # One more, whose start is where the last list's room ends.
-        heads = np.zeros(self.bound + 1, _HEAD)
+        heads = np.zeros(max(self.bound + 1, _LEAST_HEADS), _HEAD)
         heads["degree"][: self.bound] = degrees
         heads["index"] = index.UNINDEXED
         self.heads = heads

@@ -192,10 +192,11 @@ def _fill_out(
     ends: Positions, source: Column, weights: Patterns, out: PackedLists, rule: int, real: bool
 ) -> tuple[int, int]:
     """Fill the out-lists; return the edge that the rule refuses, or no vertices."""
-    for vertex in range(len(out.degrees)):
+    bound = len(ends) - 1
+    for vertex in range(bound):
         out.degrees[vertex] = 0
     place = 0
-    for target in range(len(out.degrees)):
+    for target in range(bound):
         while place < ends[target]:
             if place + 2 * _ROWS_AHEAD < len(source):
                 _prefetch_tail(out, source[place + 2 * _ROWS_AHEAD], source[place + _ROWS_AHEAD])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.graph.graph import Graph
+from grapin.kernels.cpu.arrays import LEAST_VERTICES, arrays_of
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, OVERFLOWS, PAGES, REQUESTS, new_tally
 from grapin.kernels.cpu.monotone import sweep as sweeping
 from grapin.kernels.cpu.monotone.binding import bind_monotone
@@ -36,10 +37,8 @@ class Case:
         self.graph = graph
         snapshot = graph.snapshot()
         assert snapshot.in_ is not None
-        out, into = (
-            (lists.starts, lists.degrees, lists.neighbours, lists.weights)
-            for lists in (snapshot.out, snapshot.in_)
-        )
+        reads = program.weighted and graph.weight_dtype is not None
+        out, into = (arrays_of(lists, weights=reads) for lists in (snapshot.out, snapshot.in_))
         sides = 2 if program.both_ways and graph.directed else 1
         self.pulls, self.pushes = ((into, out)[:sides], (out, into)[:sides])
         self.code = coding(program, graph.weight_dtype)
@@ -47,13 +46,14 @@ class Case:
             program, self.code, stored_weights=graph.weight_dtype is not None, sides=sides
         )
         roots, values = source_arrays(program)
-        self.words, self.active = start_words(self.kernels, graph.alive(), roots, self.code.encode(values))
+        alive = np.append(graph.alive(), np.zeros(max(LEAST_VERTICES - graph.bound, 0), np.bool_))
+        self._words, self.active = start_words(self.kernels, alive, roots, self.code.encode(values))
         self.tally = new_tally()
 
     def sweep(self, threads: int, active: NDArray[np.int32] | None = None, **options: Any) -> Swept:
         return sweep(
             self.kernels,
-            self.words,
+            self._words,
             self.pulls,
             self.pushes,
             self.active if active is None else active,
@@ -61,6 +61,11 @@ class Case:
             tally=self.tally,
             **options,
         )
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """Those of the graph's vertices; kernels have a few more where there are next to none."""
+        return self._words[: self.graph.bound]
 
     def reached(self) -> NDArray[np.int32]:
         return np.flatnonzero(self.keys != NO_KEY).astype(np.int32)

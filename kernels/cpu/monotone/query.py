@@ -16,7 +16,8 @@ from grapin.batch import Edges
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument, ValueOverflow
 from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.graph.snapshot import Snapshot
+from grapin.kernels.cpu.arrays import LEAST_VERTICES, NO_WEIGHTS, arrays_of
 from grapin.kernels.cpu.lists import (
     EDGES,
     ITERATIONS,
@@ -45,8 +46,6 @@ VERTICES_PER_EDGE = 8
 """A pass over all words costs about as much as reading one edge for so many vertices: they share a cache line."""
 SWEPT_FROM = 1 << 12
 """So many queued vertices are settled by a sweep: its buckets are cheaper than a heap, and threads can share it."""
-_NO_WEIGHTS = np.empty(0, np.int32)
-_NO_WEIGHTS.flags.writeable = False  # as the store's own arrays are, so that one compiled kernel serves both
 
 
 @dataclass
@@ -150,8 +149,8 @@ class MonotoneQuery:
 
     def _reserve(self, bound: int) -> None:
         """Make room for vertices below `bound`; at least doubling, so that growth costs little per vertex."""
-        if bound > len(self._words):
-            room = max(bound, 2 * len(self._words))
+        if max(bound, LEAST_VERTICES) > len(self._words):
+            room = max(bound, 2 * len(self._words), LEAST_VERTICES)
             words = np.full(room, UNREACHED)
             words[: self._bound] = self._words[: self._bound]
             self._words = words
@@ -164,8 +163,8 @@ class MonotoneQuery:
         return _Run(pulls, pushes, tracing, new_tally(), np.empty(1024 if tracing else 0, np.int64))
 
     def _sided(self, snapshot: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        out = _arrays(snapshot.out, weights=self._reads_weights)
-        into = out if snapshot.in_ is None else _arrays(snapshot.in_, weights=self._reads_weights)
+        out = arrays_of(snapshot.out, weights=self._reads_weights)
+        into = out if snapshot.in_ is None else arrays_of(snapshot.in_, weights=self._reads_weights)
         return ((into, out), (out, into)) if self._sides == 2 else ((into,), (out,))
 
     def _start_keys(self, vertices: NDArray[np.int32]) -> NDArray[np.uint32]:
@@ -241,7 +240,7 @@ class MonotoneQuery:
 
     def _columns(self, edges: Edges) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return edges as kernels take them, with weights only where they are read."""
-        weights = edges.weight if self._reads_weights and edges.weight is not None else _NO_WEIGHTS
+        weights = edges.weight if self._reads_weights and edges.weight is not None else NO_WEIGHTS
         return edges.source, edges.target, weights
 
     def _closed(self, run: _Run) -> Work:
@@ -288,8 +287,9 @@ class MonotoneQuery:
         self._restart(run, snapshot)
         after = self._keys()
         changed, worse = after != before, after > before
-        affected = sum(int(lists[1][changed].sum(dtype=np.int64)) for lists in run.pushes)
-        affected += sum(int(lists[1][worse].sum(dtype=np.int64)) for lists in run.pulls)
+        bound = len(after)
+        affected = sum(int(lists[1][:bound][changed].sum(dtype=np.int64)) for lists in run.pushes)
+        affected += sum(int(lists[1][:bound][worse].sum(dtype=np.int64)) for lists in run.pulls)
         return self._work(run, int(np.count_nonzero(changed)), affected)
 
     def _work(self, run: _Run, changed: int, affected: int) -> Work:
@@ -306,8 +306,3 @@ class MonotoneQuery:
             counters=counters,
             reads=run.reads,
         )
-
-
-def _arrays(lists: Lists, *, weights: bool) -> tuple[Any, ...]:
-    """Return lists as kernels take them; weights that are not read are left out, whatever their type."""
-    return lists.starts, lists.degrees, lists.neighbours, lists.weights if weights else _NO_WEIGHTS

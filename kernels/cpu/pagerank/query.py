@@ -18,6 +18,7 @@ from grapin.batch import Edges
 from grapin.counters import Counters
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
+from grapin.kernels.cpu.arrays import arrays_of
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
 from grapin.kernels.cpu.pagerank.flows import change_flows, keep_flows, tell_neighbours
 from grapin.kernels.cpu.pagerank.passes import file_all, renew, rescale, sweep
@@ -144,8 +145,7 @@ class PageRankQuery:
 
     def _run(self, snapshot: Snapshot, *, tracing: bool) -> _Run:
         self._runs += 1
-        out = snapshot.out
-        lists = (out.starts, out.degrees, out.neighbours, out.weights)
+        lists = arrays_of(snapshot.out, weights=False)
         return _Run(
             self._runs, snapshot, lists, tracing, new_tally(), np.empty(1024 if tracing else 0, np.int64)
         )
