@@ -1,6 +1,7 @@
 """What all tests share: how hard Hypothesis tries, poisoned memory, and where the real data lies."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,12 @@ settings.register_profile(
     suppress_health_check=_PATIENT,
 )
 settings.load_profile(os.environ.get("GRAPIN_PROFILE", "quick"))
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: what a shell puts into the background begins deaf to it, and so would all that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
