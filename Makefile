@@ -6,10 +6,12 @@ READY := .venv/.ready
 CUDA_BIN := .venv-cuda/bin
 CUDA_READY := .venv-cuda/.ready
 
-.PHONY: run test test-cuda test-deep check format bench clean
+.PHONY: run set-up test test-cuda test-deep check format bench clean
 
 run: $(READY)
 	$(BIN)/grapin demo
+
+set-up: $(READY) $(CUDA_READY)
 
 test: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal
