@@ -9,15 +9,18 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
+from unittest.mock import patch
 
 from grapin.errors import MissingDependency
 from grapin.kernels.cuda.backend import LAUNCH_BOUNDS
 
+Capability = tuple[int, int]
 WHEELS = ("nvidia-nvvm", "nvidia-cuda-nvrtc", "nvidia-cuda-nvcc")
 """Compiler, runtime compiler and assembler. They must be of one release, so a toolkit beside Python does not count."""
 ENTRY = "kernel"
@@ -48,27 +51,54 @@ def missing() -> str | None:
     return None
 
 
-def to_ptx(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
+def to_ptx(kernel: FunctionType, types: tuple[Any, ...], capability: Capability) -> str:
     """Compile a kernel's plain function for arguments of these Numba types, as a launch on such a GPU would."""
+    return to_each_ptx(kernel, types, [capability])[capability]
+
+
+def to_each_ptx(
+    kernel: FunctionType, types: tuple[Any, ...], capabilities: Sequence[Capability]
+) -> dict[Capability, str]:
+    """Compile a kernel for several GPUs: it becomes NVVM's input once, which takes nearly all of the time."""
     _require_compiler()
     versions = [version(name) for name in ("numba", "numba-cuda", "nvidia-nvvm")]
-    origin = repr((fingerprint(kernel), types, capability, LAUNCH_BOUNDS, versions))
     folder = Path(tempfile.gettempdir()) / f"grapin-ptx-{os.getuid()}"
-    kept = folder / f"{hashlib.sha256(origin.encode()).hexdigest()}.ptx"
-    if not kept.exists():
-        folder.mkdir(exist_ok=True)
-        written = kept.with_suffix(f".{os.getpid()}")
-        written.write_text(_compiled(kernel, types, capability))
-        written.rename(kept)
-    return kept.read_text()
+    folder.mkdir(exist_ok=True)
+    made_of = fingerprint(kernel)
+    kept = {}
+    for capability in capabilities:
+        origin = repr((made_of, types, capability, LAUNCH_BOUNDS, versions))
+        kept[capability] = folder / f"{hashlib.sha256(origin.encode()).hexdigest()}.ptx"
+    absent = [capability for capability, path in kept.items() if not path.exists()]
+    for capability, ptx in _compiled(kernel, types, absent):
+        written = kept[capability].with_suffix(f".{os.getpid()}")
+        written.write_text(ptx)
+        written.rename(kept[capability])
+    return {capability: path.read_text() for capability, path in kept.items()}
 
 
-def _compiled(kernel: FunctionType, types: tuple[Any, ...], capability: tuple[int, int]) -> str:
+def _compiled(
+    kernel: FunctionType, types: tuple[Any, ...], capabilities: Sequence[Capability]
+) -> Iterator[tuple[Capability, str]]:
     from numba import cuda
+    from numba.cuda import codegen
 
-    ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability, launch_bounds=LAUNCH_BOUNDS)
-    (entry,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
-    return re.sub(r"_ZN08NumbaEnv[\w$]*", "environment", str(ptx).replace(entry, ENTRY))
+    made: list[Any] = []
+    last: Any = codegen.CUDACodeLibrary.get_asm_strs
+
+    def first_time(library: Any, cc: Capability) -> Any:
+        made.append(library)
+        return last(library, cc=cc)
+
+    for capability in capabilities:
+        if made:
+            # What NVVM is given is the same for all GPUs here; Numba has no public way to hand it over again.
+            (ptx,) = made[0].get_asm_strs(cc=capability)
+        else:
+            with patch.object(codegen.CUDACodeLibrary, "get_asm_strs", first_time):
+                ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability, launch_bounds=LAUNCH_BOUNDS)
+        (entry,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
+        yield capability, re.sub(r"_ZN08NumbaEnv[\w$]*", "environment", str(ptx).replace(entry, ENTRY))
 
 
 def fingerprint(function: Any) -> str:
@@ -93,7 +123,7 @@ def _code(code: CodeType) -> str:
     return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars))
 
 
-def assemble(ptx: str, capability: tuple[int, int]) -> Needs:
+def assemble(ptx: str, capability: Capability) -> Needs:
     """Assemble the PTX of one kernel and return what it needs; PTX that is refused is a `RuntimeError`."""
     _require_compiler()
     from cuda.pathfinder import find_nvidia_binary_utility

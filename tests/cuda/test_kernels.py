@@ -1,10 +1,12 @@
 """Every kernel compiles and assembles for every GPU we name, fits, and is made of what it should be."""
 
 import os
+from functools import cache
 
 import pytest
 
-from experiments.assembly import assemble, to_ptx
+from experiments.assembly import _compiled as compiled_ptx
+from experiments.assembly import assemble, to_each_ptx, to_ptx
 from experiments.kernel_catalogue import Entry, catalogue, shipped
 from experiments.multiprocessors import LIMITS
 from experiments.occupancy import LEAST_OCCUPIED, occupied
@@ -21,21 +23,24 @@ def others(place: int) -> list[tuple[int, int]]:
     return rest if DEEP else [rest[place % len(rest)]]
 
 
+@cache
+def kernels_of(program: str) -> list[Entry]:
+    """Watching the simulator takes seconds a program."""
+    return list(catalogue(program))
+
+
 @pytest.fixture(scope="module", params=PROGRAMS)
 def entries(request: pytest.FixtureRequest) -> list[Entry]:
-    return list(catalogue(request.param))
+    return kernels_of(request.param)
 
 
 def test_every_kernel_compiles_assembles_and_fits_on_every_gpu(entries: list[Entry]) -> None:
     for place, entry in enumerate(entries):
-        common = to_ptx(entry.function, entry.types, COMMON)
-        compiled = {
-            capability: to_ptx(entry.function, entry.types, capability) for capability in others(place)
-        }
+        compiled = to_each_ptx(entry.function, entry.types, [COMMON, *others(place)])
         for capability in LIMITS:
             if capability < COMMON and capability not in compiled:
                 continue  # PTX runs on newer GPUs, not on older ones
-            needs = assemble(compiled.get(capability, common), capability)
+            needs = assemble(compiled.get(capability, compiled[COMMON]), capability)
             where = f"{entry.name} of {entry.program} for {capability}: {needs}"
             assert needs.spilled == 0, where
             assert needs.stack == 0, where
@@ -67,4 +72,13 @@ def test_words_are_lowered_by_a_64_bit_atomic_minimum(entries: list[Entry]) -> N
 
 
 def test_the_catalogue_holds_every_kernel_there_is() -> None:
-    assert {entry.name for entry in catalogue()} == shipped()
+    assert {entry.name for program in PROGRAMS for entry in kernels_of(program)} == shipped()
+
+
+def test_a_kernel_compiled_for_one_gpu_after_another_is_what_is_compiled_for_it_alone() -> None:
+    entry = kernels_of("bfs")[0]
+    kernel, types = entry.function, entry.types
+    chosen = [COMMON, min(LIMITS), max(LIMITS)]
+    together = dict(compiled_ptx(kernel, types, chosen))
+    assert together == {one: ptx for each in chosen for one, ptx in compiled_ptx(kernel, types, [each])}
+    assert len(set(together.values())) == len(chosen)
