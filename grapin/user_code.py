@@ -16,6 +16,13 @@ def is_user_code(given: str) -> bool:
     return _FILE.fullmatch(given) is not None
 
 
+def file_of(given: str) -> Path:
+    """Return the file that this points into."""
+    found = _FILE.fullmatch(given)
+    assert found is not None
+    return Path(found["path"])
+
+
 def load_user_code(argument: str, given: str) -> Any:
     """Run the file and return the module, or what it calls by the name that is asked for."""
     found = _FILE.fullmatch(given)

@@ -6,7 +6,13 @@ from typing import Any
 import click
 
 from grapin import testing
-from grapin.cli.common import read_edges, seed_option
+from grapin.cli.common import (
+    cluster_option,
+    count_processes,
+    processes_option,
+    read_edges,
+    seed_option,
+)
 from grapin.cli.exit_codes import WRONG
 from grapin.cli.outputs import check_outputs, write_whole
 from grapin.cli.tables import print_table
@@ -16,6 +22,7 @@ from grapin.errors import InvalidArgument
 from grapin.graph import Graph
 from grapin.programs.finding import PROGRAMS, find_program
 from grapin.progress import progress
+from grapin.spread.cluster import check_cluster
 from grapin.systems import SYSTEMS, find_system
 from grapin.validation import check_integer
 
@@ -61,6 +68,8 @@ _SIMULATED = "cudasim"
     "--examples", default=500, show_default=True, help="Streams for each program, device and system."
 )
 @click.option("--save", metavar="FILE", help="Write the script that reproduces a failure to this file.")
+@processes_option
+@cluster_option
 @seed_option
 def command(
     programs: str,
@@ -72,19 +81,24 @@ def command(
     hubs: bool | None,
     examples: int,
     save: str | None,
+    processes: int | None,
+    cluster: str | None,
     seed: int,
 ) -> int:
     """Hold programs, devices and systems against the reference on random streams of mutations.
 
     After every batch each value must be the reference's, and each parent must explain it. What fails is cut down to a
     short script that reproduces it; the exit code is 1 then. Lists of names are separated by commas, and each program
-    is tried on each device under each system.
+    is tried on each device under each system. How many processes or workers do it makes no difference to what is found.
     """
     check_integer("examples", examples, least=1)
     check_integer("seed", seed, least=0)
     check_outputs(save)
     setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
     options = _drawing(graph, None if weights is None else weights.split(","), seed)
+    options |= {"processes": count_processes(processes, cluster), "cluster": cluster}
+    if cluster is not None:
+        check_cluster(cluster)
     rows = []
     for setup in setups:
         failure = _search(setup, options, hubs=hubs, examples=examples, seed=seed)

@@ -1,5 +1,6 @@
-"""What commands share: the GRAPH argument, how its file is to be understood, and the seed."""
+"""What commands share: the GRAPH argument, how its file is to be understood, the seed, and who does the work."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -7,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from grapin.edges import EdgeList
+from grapin.errors import InvalidArgument
 from grapin.files import load_edges
 from grapin.generators import generate, is_specification
-from grapin.validation import refuse
+from grapin.validation import check_integer, refuse
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -17,6 +19,9 @@ graph_argument = click.argument("graph", metavar="GRAPH")
 seed_option = click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
+)
+processes_option = click.option(
+    "--processes", type=int, help="How many do the work, where it takes long enough.  [default: one a core]"
 )
 cluster_option = click.option(
     "--cluster",
@@ -42,6 +47,17 @@ _READING = (
         help="What to do with weights; only keep refuses negative ones.",
     ),
 )
+
+
+def count_processes(asked: int | None, cluster: str | None) -> int:
+    """Return how many processes are meant by the two options."""
+    if asked is not None and cluster is not None:
+        raise InvalidArgument(
+            f"processes={asked} must be left out: cluster={cluster!r} has workers of its own"
+        )
+    if asked is None:
+        return os.cpu_count() or 1
+    return check_integer("processes", asked, least=1)
 
 
 def reading_options(command: F) -> F:

@@ -1,14 +1,13 @@
 """`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache."""
 
 import json
-import os
 from typing import Any
 
 import click
 from rich.console import Console
 
 from grapin.cli import run
-from grapin.cli.common import cluster_option
+from grapin.cli.common import cluster_option, count_processes, processes_option
 from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot, plot
@@ -26,7 +25,6 @@ from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.sim.timeline import Timeline
 from grapin.spread.cluster import check_cluster
 from grapin.units import format_bytes, format_count, format_seconds
-from grapin.validation import check_integer
 
 _COLUMNS = (
     "machine",
@@ -89,7 +87,7 @@ _SMALL = 1_000_000
     help="Run smaller graphs of the family instead, such as rmat:16..19, and extrapolate; always done for a GRAPH that "
     "does not fit into memory.",
 )
-@click.option("--processes", type=int, help="Processes that predict.  [default: one a core]")
+@processes_option
 @cluster_option
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
@@ -119,7 +117,7 @@ def command(
     of which only the degrees are known, one a line.
     """
     combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
-    workers = _processes(processes, cluster)
+    workers = count_processes(processes, cluster)
     check_outputs(timeline_file, json_file, plot_file)
     if plot_file is not None:
         check_plot(plot_file)
@@ -154,16 +152,6 @@ command.params += [option for option in run.command.params if option.name in WOR
 
 def _split(caches: str | None) -> list[str | None]:
     return [None] if caches is None else [size.strip() for size in caches.split(",")]
-
-
-def _processes(asked: int | None, cluster: str | None) -> int:
-    if asked is None:
-        return os.cpu_count() or 1
-    if cluster is not None:
-        raise InvalidArgument(
-            f"processes={asked} must be left out: cluster={cluster!r} has workers of its own"
-        )
-    return check_integer("processes", asked, least=1)
 
 
 def _predict(

@@ -3,7 +3,7 @@
 import gc
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
@@ -31,7 +31,7 @@ def check_cluster(address: str) -> None:
 
 def on_cluster(
     function: Callable[..., Result], tasks: Mapping[int, Task], shared: Sequence[Any], address: str
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield each task's place and result as they arrive."""
     with _connected(address) as client:
         # Results of tasks of their own, which the scheduler can have made again, and not scattered: what only a worker

@@ -1,10 +1,10 @@
 """Tasks in a pool of processes on this computer, made anew with what is left when one of them dies."""
 
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ _shared: list[Any] = []
 
 def in_processes(
     function: Callable[..., Result], tasks: Mapping[int, Task], shared: Sequence[Any], processes: int
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield each task's place and result as they arrive."""
     left = dict(tasks)
     broken = 0
@@ -32,10 +32,12 @@ def in_processes(
         lay_out(shared, Path(folder))
         while left:
             try:
-                for place, result in _in_pool(function, left, folder, min(processes, len(left))):
-                    yield place, result
-                    del left[place]
-                    broken = 0
+                # Closed when nobody asks for more, so that no process outlives its folder.
+                with closing(_in_pool(function, left, folder, min(processes, len(left)))) as arriving:
+                    for place, result in arriving:
+                        yield place, result
+                        del left[place]
+                        broken = 0
             except BrokenProcessPool:
                 broken += 1
                 if broken == _PATIENCE:
@@ -47,7 +49,7 @@ def in_processes(
 
 def _in_pool(
     function: Callable[..., Result], tasks: Mapping[int, Task], folder: str, processes: int
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     others = set(active_children())
     # Spawned rather than forked: the engine may have threads of its own in this process.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (folder,))

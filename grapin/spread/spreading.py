@@ -1,10 +1,11 @@
-"""`spread`: one function for many tasks, here, in processes, or on a cluster, with the same results.
+"""`spread` and `find_first`: one function for many tasks, here, in processes, or on a cluster, with the same results.
 
 On one computer tasks go to a pool of processes and not to a Dask cluster of its own: `experiments/spreading.py`
 measures how long each takes to start. So only `--cluster` needs Dask, and it is an extra.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, TypeVar
 
 from grapin.validation import check_integer
@@ -44,13 +45,41 @@ def spread(
     return [results[place] for place in range(len(tasks))]
 
 
+def find_first(
+    function: Callable[..., Result | None],
+    tasks: Sequence[Task],
+    *,
+    shared: Sequence[Any] = (),
+    processes: int = 1,
+    cluster: str | None = None,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Result | None:
+    """Return what `function(task, *shared)` gives for the first task, in their order, for which that is not None.
+
+    All else is as for `spread`. Tasks behind the first one found are given up, also those under way.
+    """
+    check_integer("processes", processes, least=1)
+    results: dict[int, Result | None] = {}
+    known = 0
+    with closing(_perform(function, dict(enumerate(tasks)), shared, processes, cluster)) as arriving:
+        for place, result in arriving:
+            results[place] = result
+            advance(1)
+            while known in results:
+                found = results[known]
+                if found is not None:
+                    return found
+                known += 1
+    return None
+
+
 def _perform(
     function: Callable[..., Result],
     tasks: Mapping[int, Task],
     shared: Sequence[Any],
     processes: int,
     cluster: str | None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield the place of each task and its result, in the order of arrival."""
     if cluster is not None:
         from grapin.spread.cluster import on_cluster

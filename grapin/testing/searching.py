@@ -1,25 +1,41 @@
-"""The search behind `grapin check`: random streams until an answer is wrong, then the smallest stream that shows it."""
+"""The search behind `grapin check`: random streams until an answer is wrong, then the smallest stream that shows it.
+
+Streams are drawn here, one after the other, and may be tried elsewhere: drawing takes milliseconds, trying one on a
+simulated device or on a graph with hubs many times that. The failure with the lowest number is the one that is
+reported, so where and in which order streams are tried makes no difference.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
+from time import monotonic
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from grapin.errors import WrongAnswer
+from grapin.spread import find_first
 from grapin.testing.case import Case
 from grapin.testing.script import reproduction
+from grapin.testing.shipping import Shipped
 from grapin.testing.shrinking import shrink
 from grapin.testing.strategies import mutation_streams
-from grapin.testing.trying import Setup, find_complaint
+from grapin.testing.trying import Setup, find_complaint, prepare
 from grapin.testing.weights import Weights
 
 ANY_WEIGHTS = (Weights("none"), Weights("int32"), Weights("float32"))
 REPETITIONS = 10
 """So often a failing case is executed again, to see whether it always fails."""
 
+HEAD_START = 2.0
+"""So many seconds of a search pass here before other processes are asked: it takes them as long to begin."""
+TOGETHER = 8
+"""So many cases are tried by one task, which takes milliseconds to be sent."""
+
 Advance = Callable[[float], None]
+Found = tuple[int, Case, str]
+"""The number of a case that failed, the case, and what was wrong."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +85,23 @@ def find_failure(
     hubs: bool = True,
     examples: int = 500,
     random_seed: int = 0,
+    processes: int = 1,
+    cluster: str | None = None,
     advance: Advance = lambda _amount: None,
     shrinking: Callable[[], None] = lambda: None,
 ) -> Failure | None:
     """Return the first failure among so many drawn cases (see `cases`), shrunk; None if there is none.
 
-    `advance` is told of each example, `shrinking` when the search is over and the failure is made smaller.
+    With more than one of `processes`, others help with a search that takes long; a `cluster` tries all cases (see
+    `grapin.spread.spread`). Neither makes a difference to what is returned. `advance` is told of each example,
+    `shrinking` when the search is over and the failure is made smaller.
     """
-    tried = 0
-    failed: list[tuple[int, Case, str]] = []
+    prepare(setup)
+    drawn = 0
+    failed: list[Found] = []
+    left: list[tuple[int, Case]] = []
+    alone_until = monotonic() + (HEAD_START if cluster is None else 0)
+    helped = processes > 1 or cluster is not None
 
     @seed(random_seed)
     @settings(
@@ -92,12 +116,15 @@ def find_failure(
     )
     @given(cases(weights=weights, start=start, hubs=hubs))
     def hold(case: Case) -> None:
-        nonlocal tried
-        tried += 1
+        nonlocal drawn
+        drawn += 1
+        if helped and monotonic() > alone_until:
+            left.append((drawn, case))
+            return
         advance(1)
         complaint = find_complaint(setup, case)
         if complaint is not None:
-            failed.append((tried, case, complaint))
+            failed.append((drawn, case, complaint))
             raise WrongAnswer(complaint)
 
     try:
@@ -106,11 +133,53 @@ def find_failure(
         # Hypothesis runs a failing example again, and says so in its own way if it does not fail then.
         if not failed:
             raise
-    if not failed:
+    first = failed[0] if failed else _find_elsewhere(setup, left, processes, cluster, advance)
+    if first is None:
         return None
     shrinking()
     least = {each.kind: each.low for each in sorted(weights, key=lambda each: -each.low)}
-    return _smallest(setup, *failed[0], least)
+    return _smallest(setup, *first, least)
+
+
+def _find_elsewhere(
+    setup: Setup, left: Sequence[tuple[int, Case]], processes: int, cluster: str | None, advance: Advance
+) -> Found | None:
+    """Return the first of these cases that fails, tried in other processes or on a cluster."""
+    if not left:
+        return None
+    tasks = [_Stretch(tuple(left[begin : begin + TOGETHER])) for begin in range(0, len(left), TOGETHER)]
+    return find_first(
+        _first_failing,
+        tasks,
+        shared=(setup if cluster is None else Shipped.of(setup),),
+        processes=processes,
+        cluster=cluster,
+        advance=lambda _task: advance(len(left) / len(tasks)),
+    )
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Cases that are tried together, each with its number."""
+
+    cases: tuple[tuple[int, Case], ...]
+
+    def __str__(self) -> str:
+        return f"one of examples {self.cases[0][0]} to {self.cases[-1][0]}"
+
+
+_one_at_a_time = Lock()
+"""A worker may have several threads; a device need not bear that."""
+
+
+def _first_failing(stretch: _Stretch, sent: Setup | Shipped) -> Found | None:
+    with _one_at_a_time:
+        setup = sent.unpacked() if isinstance(sent, Shipped) else sent
+        for number, case in stretch.cases:
+            complaint = find_complaint(setup, case)
+            if complaint is not None:
+                return number, case, complaint
+    return None
 
 
 def _smallest(setup: Setup, examples: int, found: Case, complaint: str, least: dict[str, float]) -> Failure:

@@ -170,6 +170,8 @@ def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured)
         (["--weights", "0:4294967296"], "weights='0:4294967296' must end below"),
         (["--graph", "rmat:4", "--weights", "none"], "must fit the graph's weights (int32)"),
         (["--examples", "0"], "examples=0 must be at least 1"),
+        (["--processes", "0"], "processes=0 must be at least 1"),
+        (["--processes", "2", "--cluster", "tcp://x:1"], "processes=2 must be left out"),
         (["--save", "nowhere/failing.py"], "must be in a directory that exists"),
         (["--cache", "10%", "--system", "grapin-zc"], "has no use under system='grapin-zc'"),
         (["--cache", "10%", "--device", "reference"], "must be left out on device='reference'"),

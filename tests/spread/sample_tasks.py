@@ -16,6 +16,13 @@ def scaled_sum(factor: int, values: NDArray[np.int64]) -> int:
     return factor * int(values.sum())
 
 
+def found_after(task: tuple[float, bool]) -> float | None:
+    """Take so many seconds, and return them if there is something to be found."""
+    seconds, found = task
+    time.sleep(seconds)
+    return seconds if found else None
+
+
 def who(_task: int) -> int:
     return os.getpid()
 

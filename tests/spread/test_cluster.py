@@ -1,12 +1,8 @@
 """A cluster gives what one process gives, also when a worker is killed on the way."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,65 +16,10 @@ from grapin.spread import cluster as module
 from grapin.spread import spread
 from grapin.trace import Trace
 
-distributed = pytest.importorskip("distributed")
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A scheduler and two workers that nobody starts again."""
-
-    address: str
-    workers: list[subprocess.Popen[bytes]]
-
-    def start_worker(self) -> None:
-        """Add a worker with one thread."""
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
-        self.workers.append(dask("worker", self.address, *options))
-
-    def stop(self) -> None:
-        """End the workers."""
-        for worker in self.workers:
-            worker.kill()
-            worker.wait()
-
-
-def dask(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *arguments],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-@pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    about = tmp_path_factory.mktemp("scheduler") / "about.json"
-    run = dask(
-        "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(about)
-    )
-    while not about.exists() or not about.read_text():
-        assert run.poll() is None
-    yield json.loads(about.read_text())["address"]
-    run.kill()
-    run.wait()
-
-
-@pytest.fixture(scope="module")
-def running(scheduler: str) -> Iterator[Cluster]:
-    cluster = Cluster(scheduler, [])
-    yield cluster
-    cluster.stop()
-
-
-@pytest.fixture
-def two_workers(running: Cluster) -> Cluster:
-    running.workers[:] = [worker for worker in running.workers if worker.poll() is None]
-    while len(running.workers) < 2:
-        running.start_worker()
-    with distributed.Client(running.address) as client:
-        client.wait_for_workers(2, timeout=60)
-    return running
+pytest.importorskip("distributed")
+pytest_plugins = ("running_cluster",)
+if TYPE_CHECKING:  # pytest wants to be the first to load its plugins
+    from running_cluster import Cluster
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +47,7 @@ def trace() -> Trace:
     return Trace(reads, {"version": version, "program": 0 * same, **sizes}, changes, about)
 
 
-def test_results_come_in_the_order_asked_and_each_counts(two_workers: Cluster) -> None:
+def test_results_come_in_the_order_asked_and_each_counts(two_workers: "Cluster") -> None:
     steps: list[float] = []
     tasks = [1, 2, 50, 3, 100]
     found = spread(
@@ -117,15 +58,14 @@ def test_results_come_in_the_order_asked_and_each_counts(two_workers: Cluster) -
 
 
 def test_a_sweep_is_that_of_one_process_also_when_a_worker_is_killed_on_the_way(
-    two_workers: Cluster, trace: Trace
+    two_workers: "Cluster", trace: Trace
 ) -> None:
     combinations = combine(["a5000", "h100"], ["bounded"], ["1K", "10%", "50%"], ["link.lanes=4,8,16"])
     arrived: list[float] = []
 
     def kill_at_the_first(amount: float) -> None:
         if not arrived:
-            two_workers.workers[0].kill()
-            two_workers.workers[0].wait()
+            two_workers.kill_worker()
         arrived.append(amount)
 
     traces = {"bounded": trace}
@@ -135,20 +75,20 @@ def test_a_sweep_is_that_of_one_process_also_when_a_worker_is_killed_on_the_way(
     assert len(arrived) == len(combinations) == 18
 
 
-def test_a_task_that_kills_its_worker_is_done_by_the_other(two_workers: Cluster, tmp_path: Path) -> None:
+def test_a_task_that_kills_its_worker_is_done_by_the_other(two_workers: "Cluster", tmp_path: Path) -> None:
     marker = tmp_path / "died"
     found = spread(die_once, range(6), shared=(3, str(marker)), cluster=two_workers.address)
     assert found == [0, 10, 20, 30, 40, 50]
     assert marker.exists()
 
 
-def test_the_first_error_of_a_task_is_the_error_of_all(two_workers: Cluster) -> None:
+def test_the_first_error_of_a_task_is_the_error_of_all(two_workers: "Cluster") -> None:
     with pytest.raises(ValueError, match="task 2 is bad"):
         spread(fail_at, range(4), shared=(2,), cluster=two_workers.address)
 
 
 def test_what_if_asks_a_cluster(
-    two_workers: Cluster, trace: Trace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    two_workers: "Cluster", trace: Trace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace.save(tmp_path / "trace.npz")
     asked = ["whatif", str(tmp_path / "trace.npz"), "--machine", "a5000,h100", "--json", "-"]
@@ -159,7 +99,7 @@ def test_what_if_asks_a_cluster(
 
 
 def test_workers_with_another_version_are_refused(
-    two_workers: Cluster, monkeypatch: pytest.MonkeyPatch
+    two_workers: "Cluster", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "version", lambda _name: "99.0")
     with pytest.raises(
@@ -169,9 +109,10 @@ def test_workers_with_another_version_are_refused(
 
 
 def test_a_cluster_without_workers_is_refused(
-    running: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    running: "Cluster", monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running.stop()
+    running.wait_for(0)
     monkeypatch.setattr(module, "_ANSWER_SECONDS", 2)
     assert main(["whatif", "path:9", "--cluster", running.address]) == 2
     assert f"must have workers: start some with `dask worker {running.address}`" in capsys.readouterr().err

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_tasks import die, die_once, fail_at, scaled_sum, who, writes
+from sample_tasks import die, die_once, fail_at, found_after, scaled_sum, who, writes
 
 from grapin.errors import InvalidArgument, ValueOverflow, WorkersLost
-from grapin.spread import spread
+from grapin.spread import find_first, spread
 
 VALUES = np.arange(1000)
 
@@ -62,6 +62,23 @@ def test_what_a_task_writes_into_shared_arrays_stays_in_its_process() -> None:
         assert writeable
         assert values in ([1, 2, 3], [2, 3, 4])  # one process may do both
     assert mine.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_is_found_first_is_the_first_in_order_whatever_the_order_of_arrival(processes: int) -> None:
+    # The fourth task has its result before the third.
+    assert (
+        find_first(found_after, [(0.0, False), (0.1, False), (0.6, True), (0.0, True)], processes=processes)
+        == 0.6
+    )
+    assert find_first(found_after, [(0.0, False)] * 3, processes=processes) is None
+    assert find_first(found_after, [], processes=processes) is None
+
+
+def test_tasks_behind_what_is_found_are_given_up() -> None:
+    begin = time.monotonic()
+    assert find_first(found_after, [(0.0, True), (60.0, True)], processes=2) == 0
+    assert time.monotonic() - begin < 60
 
 
 def test_processes_must_be_a_number_from_one_on() -> None:
