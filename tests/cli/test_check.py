@@ -12,6 +12,8 @@ from grapin.testing import Case, searching
 
 ROOT = Path(__file__).resolve().parents[2]
 FORGETFUL = "docs/examples/forgetful_device.py"
+HERE = ("--no-hubs", "--processes", "1")
+"""In this process, where a test has put something in the way."""
 Captured = pytest.CaptureFixture[str]
 
 
@@ -114,7 +116,7 @@ def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(searching, "find_complaint", lambda _setup, case: drawn[-1].append(case))
     for seed in ("1", "1", "2"):
         drawn.append([])
-        assert main(["check", "--program", "bfs", "--examples", "20", "--no-hubs", "--seed", seed]) == 0
+        assert main(["check", "--program", "bfs", "--examples", "20", *HERE, "--seed", seed]) == 0
     assert len(drawn[0]) == 20
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
@@ -131,7 +133,7 @@ def test_a_failure_that_comes_and_goes_is_called_a_race(
         return "WrongAnswer: vertex 1 has 2, expected 1" if asked % 3 == 0 else None
 
     monkeypatch.setattr(searching, "find_complaint", every_third_time)
-    assert main(["check", "--device", "reference", "--program", "sssp", "--no-hubs"]) == 1
+    assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 1
     assert re.search(r"It failed in [34]0% of further runs: threads may race\.", capsys.readouterr().out)
 
 
@@ -140,7 +142,7 @@ def test_ctrl_c_is_one_sentence(capsys: Captured, monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(searching, "find_complaint", interrupt)
-    assert main(["check", "--device", "reference", "--program", "sssp"]) == 130
+    assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
 
 

@@ -7,6 +7,7 @@ many interleavings of warps and blocks; memory is checked for bounds and alignme
 import shutil
 import sys
 import warnings
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -35,11 +36,14 @@ def missing() -> str | None:
     return None
 
 
+@cache
 def interpreter() -> Any:
     """Return the module that executes PTX."""
-    if str(INTERPRETER) not in sys.path:
-        sys.path.append(str(INTERPRETER))
-    return import_module("ptxsim")
+    sys.path.append(str(INTERPRETER))
+    module = import_module("ptxsim")
+    # At every launch it reads its own sources, to find what it built by their digest; here they do not change.
+    module.translate.build = cache(module.translate.build)
+    return module
 
 
 class Ptx(Simulator):

@@ -77,8 +77,8 @@ def test_what_is_found_first_is_the_first_in_order_whatever_the_order_of_arrival
 
 def test_tasks_behind_what_is_found_are_given_up() -> None:
     begin = time.monotonic()
-    assert find_first(found_after, [(0.0, True), (60.0, True)], processes=2) == 0
-    assert time.monotonic() - begin < 60
+    assert find_first(found_after, [(0.0, True), (600.0, True)], processes=2) == 0
+    assert time.monotonic() - begin < 600
 
 
 def test_processes_must_be_a_number_from_one_on() -> None:
