@@ -1,7 +1,8 @@
 """What reading a neighbour list amounts to: counted always, written to the trace when one is asked for.
 
 The tally counts edges, lists, requests of 32, 64, 96 and 128 bytes that a GPU warp reading the list 128 aligned bytes
-at a time would send over the link, iterations, offers that do not fit into 32 bits, and pages of 4 KiB.
+at a time would send over the link, iterations, offers that do not fit into 32 bits to vertices that have nothing better
+yet, and pages of 4 KiB.
 """
 
 from typing import Any

@@ -86,6 +86,30 @@ def test_a_distance_that_does_not_fit_is_an_error_and_stays_one() -> None:
             engine.apply(batch)
 
 
+@pytest.mark.parametrize("system", ["bounded", "grapin-zc", "grapin-recomp"])
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_an_offer_that_does_not_fit_is_no_error_where_a_smaller_one_follows(device: str, system: str) -> None:
+    largest = 2**31 - 1
+    # Vertex 2 settles before 4, and what it offers to 3 does not fit.
+    columns = [0, 1, 2, 1, 4], [1, 2, 3, 4, 3], [largest, largest - 100, largest, largest - 50, 1]
+    engine = grapin.Engine(grapin.Graph.from_edges(*columns), grapin.SSSP(0), device=device, system=system)
+    assert engine.values[3] == 2 * largest - 49
+    engine.apply(grapin.Batch(reweight=[(0, 1, largest - 1)]))
+    assert engine.values[3] == 2 * largest - 50
+    engine.apply(grapin.Batch(delete=[(0, 1)]))
+    engine.apply(grapin.Batch(insert=[(0, 1, largest)]))
+    assert engine.values[3] == 2 * largest - 49
+
+
+@pytest.mark.parametrize("system", ["bounded", "grapin-zc", "grapin-recomp"])
+def test_a_vertex_that_is_left_with_offers_that_do_not_fit_is_an_error(system: str) -> None:
+    largest = 2**31 - 1
+    columns = [0, 1, 2, 0], [1, 2, 3, 3], [largest, largest - 100, largest, 5]
+    engine = grapin.Engine(grapin.Graph.from_edges(*columns), grapin.SSSP(0), device="cpu", system=system)
+    with pytest.raises(ValueOverflow, match="sssp"):
+        engine.apply(grapin.Batch(delete=[(0, 3)]))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -6,7 +6,7 @@ from typing import Any
 import numba
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu.monotone import correct, forward, published, repair, starting
+from grapin.kernels.cpu.monotone import correct, fitting, forward, published, repair, starting
 from grapin.kernels.cpu.monotone.sweep import sweep_kernels
 from grapin.kernels.rules import Coding, digest, make_offer, make_start, rebind
 from grapin.programs.program import Monotone
@@ -33,6 +33,7 @@ _KERNELS = (
     forward.forward,
     forward.close_journal,
     published.invalidate,
+    fitting.offered_too_much,
     starting.start_keys,
 )
 _bound: dict[str, SimpleNamespace] = {}

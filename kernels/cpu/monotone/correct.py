@@ -16,7 +16,7 @@ import numpy as np
 
 from grapin.compiled import compiled
 from grapin.kernels.cpu.growing import grown
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, count_list, keep_read
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, keep_read
 from grapin.kernels.cpu.monotone.heap import heap_pop, heap_push
 from grapin.kernels.cpu.monotone.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
 from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, start_key, weight_at
@@ -154,6 +154,8 @@ def correct(
                 if offered < best:
                     best = offered
                     best_parent = np.uint32(other)
+                elif offered > np.int64(NO_KEY):
+                    tally[OVERFLOWS] += 1
             place = 2 * np.int64(vertex) + 1 - side
             count_list(tally, start, read, ARRAYS)
             if tracing:

@@ -293,7 +293,7 @@ class MonotoneQuery:
         return self._work(run, int(np.count_nonzero(changed)), affected)
 
     def _work(self, run: _Run, changed: int, affected: int) -> Work:
-        if run.tally[OVERFLOWS]:
+        if run.tally[OVERFLOWS] and self._kernels.offered_too_much(self._words, run.pulls):
             raise ValueOverflow(self.program.name)
         sizes = run.tally[REQUESTS : REQUESTS + 4].tolist()
         counters = Counters.of(int(run.tally[EDGES]), int(run.tally[LISTS]), sizes, int(run.tally[PAGES]))
