@@ -11,7 +11,7 @@ The word `indices[v]` of a list is the first slot and the size class of its inde
 
 import numpy as np
 
-from grapin.compiled import kernel
+from grapin.compiled import inlined, kernel
 from grapin.graph.packed import SLOTS_TAKEN, Column, PackedLists, group_end, wide
 
 LONGEST_SCAN = 128
@@ -27,31 +27,31 @@ _NEAR = 1 << _HOME_BITS
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Knuth's multiplicative hashing
 
 
-@kernel
+@inlined
 def has_index(lists: PackedLists, vertex: int) -> bool:
     """Return whether a list has an index; short lists never do."""
     return bool(2 * lists.degrees[vertex] >= LONGEST_SCAN and lists.indices[vertex] >= 0)
 
 
-@kernel
+@inlined
 def index_size_class(lists: PackedLists, vertex: int) -> int:
     """Return the binary logarithm of the number of slots of an index."""
     return wide(lists.indices[vertex] & ((1 << _SIZE_BITS) - 1))
 
 
-@kernel
+@inlined
 def index_base(lists: PackedLists, vertex: int) -> int:
     """Return the first slot of an index."""
     return wide(lists.indices[vertex] >> _SIZE_BITS)
 
 
-@kernel
+@inlined
 def first_slot(neighbour: int, size_class: int) -> int:
     """Return where in its index, counted from the base, the search for a neighbour begins."""
     return wide((np.uint64(neighbour) * _GOLDEN) >> np.uint64(64 - size_class))
 
 
-@kernel
+@inlined
 def _entry(neighbour: int, size_class: int, position: int) -> int:
     """Return what a slot holds for a neighbour: the last bits of its first slot, hash bits after those, the position.
 
@@ -69,7 +69,7 @@ def _size_class_for(degree: int) -> int:
     return size_class
 
 
-@kernel
+@inlined
 def find_indexed(lists: PackedLists, vertex: int, neighbour: int) -> int:
     """Return the position of `neighbour` in an indexed list, -1 if it is not there."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
@@ -86,7 +86,7 @@ def find_indexed(lists: PackedLists, vertex: int, neighbour: int) -> int:
         slot = (slot + 1) & ((1 << size_class) - 1)
 
 
-@kernel
+@inlined
 def likely_position(lists: PackedLists, vertex: int, neighbour: int) -> int:
     """Return where in an indexed list `neighbour` is if it is there, but for one case in thousands; -1 if it is not.
 
@@ -105,7 +105,7 @@ def likely_position(lists: PackedLists, vertex: int, neighbour: int) -> int:
         slot = (slot + 1) & ((1 << size_class) - 1)
 
 
-@kernel
+@inlined
 def _slot_with(lists: PackedLists, vertex: int, neighbour: int, entry: int) -> int:
     """Return the slot, counted from the base, where the search for a neighbour comes upon this entry."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
@@ -115,7 +115,7 @@ def _slot_with(lists: PackedLists, vertex: int, neighbour: int, entry: int) -> i
     return slot
 
 
-@kernel
+@inlined
 def index_add(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
     """Record where a neighbour is that was not in the list before."""
     entry = _entry(neighbour, index_size_class(lists, vertex), position)
@@ -123,7 +123,7 @@ def index_add(lists: PackedLists, vertex: int, neighbour: int, position: int) ->
     lists.slots[index_base(lists, vertex) + slot] = entry
 
 
-@kernel
+@inlined
 def index_move(lists: PackedLists, vertex: int, neighbour: int, old: int, new: int) -> None:
     """Record that a neighbour goes from one position to another."""
     size_class = index_size_class(lists, vertex)
@@ -131,7 +131,7 @@ def index_move(lists: PackedLists, vertex: int, neighbour: int, old: int, new: i
     lists.slots[index_base(lists, vertex) + slot] = _entry(neighbour, size_class, new)
 
 
-@kernel
+@inlined
 def index_remove(lists: PackedLists, vertex: int, neighbour: int, position: int) -> None:
     """Forget a neighbour, which is still in the list, and close the gap in its run of slots."""
     base, size_class = index_base(lists, vertex), index_size_class(lists, vertex)
@@ -153,7 +153,7 @@ def index_remove(lists: PackedLists, vertex: int, neighbour: int, position: int)
     lists.slots[base + hole] = EMPTY_SLOT
 
 
-@kernel
+@inlined
 def _displacement(lists: PackedLists, vertex: int, slot: int, entry: int, run: int) -> int:
     """Return how many slots an entry is after its first one, itself the last of `run` slots at the most."""
     if run <= _NEAR:
@@ -205,14 +205,14 @@ def _build_index(lists: PackedLists, vertex: int, degree: int) -> None:
         slots[slot] = _entry(neighbour, size_class, position)
 
 
-@kernel
+@inlined
 def _lacks_index(lists: PackedLists, vertex: int, degree: int, searched: bool) -> bool:
     if has_index(lists, vertex):
         return bool(2 * degree >= (1 << index_size_class(lists, vertex)))
     return bool(searched and lists.degrees[vertex] > LONGEST_SCAN)
 
 
-@kernel
+@inlined
 def slots_wanted(lists: PackedLists, vertex: int, degree: int, searched: bool) -> int:
     """Return how many slots `prepare_indices` takes at most for a list that is to have this degree."""
     if 2 * lists.degrees[vertex] >= LONGEST_SCAN and _lacks_index(lists, vertex, degree, searched):

@@ -14,7 +14,7 @@ from numba.core import types
 from numba.extending import intrinsic as _intrinsic
 from numpy.typing import NDArray
 
-from grapin.compiled import kernel
+from grapin.compiled import inlined
 
 # Neither carries types that a strict checker could use.
 code: Any = _code
@@ -53,13 +53,13 @@ def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     return types.none(array, index), generate
 
 
-@kernel
+@inlined
 def move(array: NDArray[np.int32], to: int, start: int, count: int) -> None:
     """Move `count` elements from `start` to `to` within one array, correct where the two ranges overlap."""
     _move(array, to, start, count)
 
 
-@kernel
+@inlined
 def prefetch(array: NDArray[Any], index: int) -> None:
     """Ask for the cache line of one element; harmless whatever the index."""
     _prefetch(array, index)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grapin.compiled import kernel
+from grapin.compiled import inlined, kernel
 from grapin.graph.index import (
     LONGEST_SCAN,
     drop_index,
@@ -48,7 +48,7 @@ _MOST_SORTED = 16
 """So many positions are sorted by insertion."""
 
 
-@kernel
+@inlined
 def find(lists: PackedLists, vertex: int, neighbour: int) -> int:
     """Return the position of `neighbour` in the list of `vertex`, -1 if it is not there."""
     if has_index(lists, vertex):
@@ -118,7 +118,7 @@ def look_up_all(
     )
 
 
-@kernel
+@inlined
 def _find_expected(lists: PackedLists, vertex: int, neighbour: int, expected: int) -> int:
     """Find a neighbour, in an indexed list first where `prefetch_search` expects it."""
     if has_index(lists, vertex):
@@ -159,7 +159,7 @@ def set_weights(lists: PackedLists, owner: Column, positions: Positions, weights
         lists.weights[lists.starts[owner[row]] + positions[row]] = weights[row]
 
 
-@kernel
+@inlined
 def _delete_at(lists: PackedLists, vertex: int, position: int, indexed: bool) -> None:
     start, last = lists.starts[vertex], lists.degrees[vertex] - 1
     moved = lists.neighbours[start + last]
@@ -173,7 +173,7 @@ def _delete_at(lists: PackedLists, vertex: int, position: int, indexed: bool) ->
     lists.degrees[vertex] = last
 
 
-@kernel
+@inlined
 def _sort_descending(positions: Positions, first: int, last: int) -> None:
     for row in range(first + 1, last):
         position, place = positions[row], row
@@ -217,7 +217,7 @@ def want_all(lists: PackedLists, owner: Column, searched: bool, kind: int, wants
         first = last
 
 
-@kernel
+@inlined
 def want(lists: PackedLists, vertex: int, arcs: int, searched: bool, kind: int, wants: Wants) -> None:
     """Add to `wants` what one list asks for."""
     before = wide(lists.degrees[vertex])

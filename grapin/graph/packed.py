@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.compiled import kernel
+from grapin.compiled import inlined, kernel
 
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
@@ -57,13 +57,13 @@ class PackedLists(NamedTuple):
     """Pairs of vertices, the second excluded: between them the last batch moved lists; `counters` has how many."""
 
 
-@kernel
+@inlined
 def wide(number: Any) -> int:
     """Return a whole number as 64 bits, which compiled code needs said before it adds or shifts."""
     return np.int64(number)  # type: ignore[return-value]  # an int to callers, an int64 to the compiler
 
 
-@kernel
+@inlined
 def line_count(lists: PackedLists, degree: int) -> int:
     """Return how many lines a list of this degree fills."""
     return (degree + (1 << lists.line_shift) - 1) >> lists.line_shift
@@ -78,7 +78,7 @@ def used_lines(lists: PackedLists, low: int, high: int) -> int:
     return total
 
 
-@kernel
+@inlined
 def group_end(owner: Column, first: int) -> int:
     """Return where the run of equal owners that begins at row `first` ends."""
     last = first + 1

@@ -4,7 +4,7 @@ A batch touches places all over the arrays, one list after another. Each loop ov
 functions a few rows ahead: first for what says where a list is, then, when that has arrived, for the list.
 """
 
-from grapin.compiled import kernel
+from grapin.compiled import inlined
 from grapin.graph.index import first_slot, has_index, index_base, index_size_class, likely_position
 from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import Column, PackedLists, Positions, wide
@@ -16,7 +16,7 @@ _LINE = 16  # elements of 4 bytes in a cache line of 64 bytes
 _LINES_AHEAD = 8  # the hardware goes on by itself once a scan has touched a few lines in sequence
 
 
-@kernel
+@inlined
 def prefetch_search(
     lists: PackedLists, owner: Column, neighbour: Column, positions: Positions, row: int
 ) -> None:
@@ -41,14 +41,14 @@ def prefetch_search(
                 prefetch(lists.weights, place)
 
 
-@kernel
+@inlined
 def prefetch_heads(lists: PackedLists, owner: Column, row: int) -> None:
     """Fetch ahead what says where the lists after `row` are."""
     if row + 2 * _ROWS_AHEAD < len(owner):
         _prefetch_list_head(lists, owner[row + 2 * _ROWS_AHEAD])
 
 
-@kernel
+@inlined
 def prefetch_holes(
     lists: PackedLists, owner: Column, neighbour: Column, positions: Positions, row: int
 ) -> None:
@@ -66,7 +66,7 @@ def prefetch_holes(
         _prefetch_slot(lists, vertex, moved)
 
 
-@kernel
+@inlined
 def prefetch_tail(lists: PackedLists, owner: Column, neighbour: Column, row: int) -> None:
     """Fetch ahead what appending the arcs after `row` will touch."""
     prefetch_heads(lists, owner, row)
@@ -81,14 +81,14 @@ def prefetch_tail(lists: PackedLists, owner: Column, neighbour: Column, row: int
             _prefetch_slot(lists, vertex, neighbour[near])
 
 
-@kernel
+@inlined
 def _prefetch_list_head(lists: PackedLists, vertex: int) -> None:
     prefetch(lists.starts, wide(vertex))
     prefetch(lists.degrees, wide(vertex))
     prefetch(lists.indices, wide(vertex))
 
 
-@kernel
+@inlined
 def _prefetch_slot(lists: PackedLists, vertex: int, neighbour: int) -> None:
     slot = first_slot(neighbour, index_size_class(lists, vertex))
     prefetch(lists.slots, index_base(lists, vertex) + slot)
