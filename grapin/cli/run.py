@@ -65,7 +65,11 @@ from grapin.validation import check_integer
     help="Room for copies of lists on the device: 10% of the bytes of all edges, 1G, or POLICY:SIZE "
     "(published, adaptive) where the system's own is not wanted.  [default: no cache]",
 )
-@click.option("--threads", type=int, help="Threads of the CPU device.  [default: one a core]")
+@click.option(
+    "--threads",
+    type=int,
+    help="Threads of the CPU device.  [default: one a core; one where a trace is kept, so that it is always the same]",
+)
 @click.option("--undirected/--directed", default=None, help="Store both directions of each edge, or one.")
 @click.option(
     "--weights",

@@ -38,6 +38,10 @@ class Engine:
     `cache="10%"` gives the device room for copies of a tenth of all edges, chosen as the system says (see
     `grapin.cache`); `report.counters` then says what still crossed the link.
 
+    `threads` is what the CPU device may use: as many as there are cores, or one where a trace is kept. Values are the
+    same for any number; which of two equally good parents a vertex gets is not, and with it which lists a later repair
+    reads. One thread gives the same trace, and so the same prediction, in every run.
+
     `apply` changes the graph; a graph must not be changed behind the engine's back, which is noticed and refused.
     """
 
@@ -55,7 +59,7 @@ class Engine:
         self.graph = graph
         self.system = find_system(system)
         self._device = open_device(device)
-        self.threads = _threads(threads)
+        self.threads = _threads(threads, trace=trace)
         listed = [programs] if isinstance(programs, Program) else list(programs)
         if not listed:
             raise InvalidArgument("programs=[] must hold at least one program")
@@ -193,5 +197,7 @@ class Engine:
         return self.answers[0]
 
 
-def _threads(given: int | None) -> int:
-    return (os.cpu_count() or 1) if given is None else check_integer("threads", given, least=1, most=1024)
+def _threads(given: int | None, *, trace: bool) -> int:
+    if given is not None:
+        return check_integer("threads", given, least=1, most=1024)
+    return 1 if trace else os.cpu_count() or 1

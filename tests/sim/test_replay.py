@@ -35,6 +35,26 @@ def recorded_as(trace: Trace, repair: str) -> Trace:
     return replace(trace, about={"system": "made", "repair": repair})
 
 
+@pytest.mark.parametrize("system", ["bounded", "grapin-page"])
+def test_the_same_seed_gives_the_same_trace_and_the_same_prediction(system: str) -> None:
+    """On a graph whose rounds are wide enough for several threads, which an engine without a trace would use."""
+    predictions, traces = [], []
+    for _ in range(2):
+        stream = workload(grapin.generate("rmat:13:16"), batches=2, size=500, seed=3)
+        graph = stream.graph()
+        source = int(np.argmax(graph.snapshot().out.degrees))
+        engine = grapin.Engine(graph, grapin.SSSP(source), system=system, device="cpu", trace=True)
+        for batch in stream:
+            engine.apply(batch)
+        assert engine.threads == 1
+        traces.append(engine.trace)
+        predictions.append(replay(engine.trace, system, A5000))
+    assert predictions[0] == predictions[1]
+    for table in ("reads", "phases", "changes"):
+        for name, column in getattr(traces[0], table).items():
+            np.testing.assert_array_equal(getattr(traces[1], table)[name], column)
+
+
 @st.composite
 def traces(draw: Any, repair: str = "bounded") -> Trace:
     made = make_trace(
