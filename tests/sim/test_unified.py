@@ -167,6 +167,18 @@ def test_streaming_through_a_v100_is_within_a_tenth_of_what_emogi_measured() -> 
     assert total.bytes_in / total.seconds / 1e9 == pytest.approx(9.11, rel=0.1)
 
 
+def test_how_a_lone_faults_45_microseconds_are_split_does_not_change_streaming() -> None:
+    """A batch then has faults of one block, so the block's cost, which is set by a bound, is no fit to EMOGI's rate."""
+    trace, v100 = stream_trace(2**24), MACHINES["v100"]
+    usual = replay_unified(trace, v100).total
+    assert usual.blocks == usual.batches
+    for block in (0.0, 20e-6):
+        batch = v100.host.fault_batch + DRIVER.block_time - block
+        machine = v100.with_settings({"host.fault_batch": batch})
+        total = replay_unified(trace, machine, driver=replace(DRIVER, block_time=block)).total
+        assert total.seconds == pytest.approx(usual.seconds, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("blocks", "faults"), [(41.27, 3.06 * 80), (233.09, 256), (6.96, 0.85 * 80), (3.93, 0.75 * 80)]
 )
