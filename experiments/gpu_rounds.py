@@ -6,7 +6,7 @@ along parents, then every vertex that has a value pushes once) and for computing
 values of the engine.
 
 Breadth-first search is shortest paths with weights of one, components are shortest paths with weights of nothing that
-start everywhere: `read_amplification.rounds` serves all three. Components need a graph that is undirected, because
+start everywhere: `frontiers.rounds` serves all three. Components need a graph that is undirected, because
 labels travel both ways.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.read_amplification import rounds, rows_of
+from experiments.frontiers import rounds, rows_of
 from grapin.batch import Batch
 from grapin.engine import Engine
 from grapin.graph.snapshot import Lists

@@ -13,7 +13,8 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
-from experiments.read_amplification import GENERATED, QUICK, Case, static_trace
+from experiments.frontiers import static_trace
+from experiments.read_amplification import GENERATED, QUICK, Case
 from experiments.reads import weighted
 from grapin.generators import generate
 from grapin.sim import MACHINES
@@ -29,11 +30,11 @@ READ_MOSTLY = 0.47
 def bars(*, quick: bool) -> list[Bar]:
     """Measure speeds, then what the model answers."""
     case = Case("static", static_trace(weighted(generate(QUICK if quick else GENERATED))))
-    case.replay(1.0)
+    case.moved(1.0)
     found = []
     for name, ratio in (("fits", 0.1), ("is twice as large", 2.0)):
         begin = process_time()
-        touches = case.replay(ratio).touches
+        touches = case.moved(ratio).touches
         rate = touches / (process_time() - begin)
         remark = f"{rate / 1e6:.1f} million page touches a second"
         found.append(
@@ -64,7 +65,7 @@ def _streaming() -> Bar:
 
 
 def _advice(case: Case) -> Bar:
-    plain, copies = (case.replay(2.0, advice=advice) for advice in ("none", "read-mostly"))
+    plain, copies = (case.moved(2.0, advice=advice) for advice in ("none", "read-mostly"))
     saved = 1 - (copies.bytes_in + copies.bytes_out) / (plain.bytes_in + plain.bytes_out)
     return Bar("read-mostly: share of both ways' bytes saved", saved, "x", published=READ_MOSTLY)
 
