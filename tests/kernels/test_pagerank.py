@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from grapin import Batch, Graph, InvalidArgument, reference, stream
 from grapin.generators import generate
+from grapin.kernels.cpu.pagerank.priorities import LEVELS
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.kernels.cpu.pagerank.residuals import CEILING, DRIFT, MASS, OUTSIDE, RESIDUAL, TOTAL
 from grapin.programs.pagerank import PageRank
@@ -221,3 +222,13 @@ def test_a_tolerance_that_cannot_be_kept_is_refused(tolerance: Any) -> None:
 def _edges(specification: str) -> tuple[Any, Any]:
     edges = generate(specification, weights=False)
     return edges.source, edges.target
+
+
+@pytest.mark.parametrize("spec", ["rmat:10:8", "path:2000", "grid:40:40"])
+def test_a_repair_takes_rounds_as_there_are_levels_not_as_there_are_vertices(spec: str) -> None:
+    given_stream = stream.workload(generate(spec), batches=3, size=20, seed=1)
+    graph = given_stream.graph()
+    query = started(graph, PageRank())
+    for batch in given_stream:
+        applied = graph.apply(batch)
+        assert query.repair(graph.snapshot(), applied, tracing=False).iterations < LEVELS

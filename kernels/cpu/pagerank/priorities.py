@@ -1,8 +1,8 @@
 """Levels of urgency: vertices that wait, most urgent first, filed in constant time and kept between batches.
 
-Level k holds the urgencies from 2^k up to 2^(k+1); what is below 1 does not wait. Each level is a ring of vertices
-through an anchor of its own, first come first served, so a vertex is in one ring or in none, and nothing grows, is
-searched or is cleared, whatever happens over thousands of batches.
+Level k holds the urgencies from 2^(k/2) up to 2^((k+1)/2); what is below 1 does not wait. Each level is a ring of
+vertices through an anchor of its own, first come first served, so a vertex is in one ring or in none, and nothing
+grows, is searched or is cleared, whatever happens over thousands of batches.
 
 A vertex rises at once and sinks lazily: whoever takes the first vertex of a level looks whether it still belongs
 there.
@@ -15,8 +15,11 @@ import numpy as np
 
 from grapin.compiled import kernel
 
-LEVELS = 60
-"""Enough for all that is above a useful floor; level 59 holds everything from 2^59 on."""
+LEVELS = 120
+"""Enough for all that is above a useful floor; the last level holds everything from 2^59.5 on."""
+BEGINNINGS = np.exp2(np.arange(LEVELS + 1) / 2)
+"""The least urgency of each level, and where the last would end."""
+HALFWAY = 2**-0.5
 NO_LEVEL = -1
 NEXT, PREVIOUS = 0, 1
 
@@ -45,7 +48,8 @@ def level_of(urgency: float) -> int:
     """Return the level for an urgency, `NO_LEVEL` when it is below 1."""
     if urgency < 1:
         return NO_LEVEL
-    return min(frexp(urgency)[1] - 1, LEVELS - 1)
+    mantissa, exponent = frexp(urgency)
+    return min(2 * (exponent - 1) + int(mantissa >= HALFWAY), LEVELS - 1)
 
 
 @kernel

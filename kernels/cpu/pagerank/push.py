@@ -1,6 +1,8 @@
 """Pushing: a vertex hands its residual on along its out-edges. Who is next decides how many edges are read.
 
-- `push_best` takes the residual that is worth most per edge and stops as soon as R is within the allowance: few edges.
+- `push_best` takes residuals that are worth most per edge and stops as soon as R is within the allowance: few edges.
+  All above a threshold push in one round, and the threshold falls from round to round, as on a GPU. Always the one that
+  is worth most would read about as many edges, but in hundreds or thousands of rounds, each waiting for the link.
 - `push_rounds` is the published way, to be measured against: every vertex whose residual exceeds one threshold pushes
   once a round, until there is none.
 
@@ -9,12 +11,14 @@ Both keep the equation of `residuals.py`, so either may follow the other, or the
 
 from typing import Any
 
+import numpy as np
+
 from grapin.compiled import compiled, kernel
 from grapin.graph.intrinsics import prefetch
+from grapin.kernels.cpu.growing import grown
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, count_list, keep_read
 from grapin.kernels.cpu.pagerank.priorities import (
     LEVELS,
-    NEXT,
     NO_LEVEL,
     PREVIOUS,
     level_of,
@@ -79,22 +83,39 @@ def push(vertex: Any, run: int, damping: float, lists: Any, state: Residuals) ->
 
 
 @kernel
-def fetch_ahead(vertex: Any, lists: Any, state: Residuals) -> None:
-    """Have the memory at hand that the next two vertices of a level need; what is next may still change."""
+def fetch_ahead(place: int, count: int, chosen: Any, lists: Any, state: Residuals) -> None:
+    """Have the memory at hand that the next two vertices of a round need."""
     starts, degrees, neighbours, _weights = lists
-    links = state.rings.links
-    near = int(links[LEVELS + vertex, NEXT]) - LEVELS
-    if near >= 0:
-        for place in range(0, min(degrees[near], 4 * LINE), LINE):
-            prefetch(neighbours, starts[near] + place)
-        far = int(links[LEVELS + near, NEXT]) - LEVELS
-        if far >= 0:
-            prefetch(starts, far)
-            prefetch(degrees, far)
-            prefetch(state.cells, 2 * far)
-            prefetch(state.pushed, far)
-            prefetch(state.last_push, far)
-            prefetch(links, 2 * (LEVELS + far))
+    if place + 1 < count:
+        near = chosen[place + 1]
+        for offset in range(0, min(degrees[near], 4 * LINE), LINE):
+            prefetch(neighbours, starts[near] + offset)
+    if place + 2 < count:
+        far = chosen[place + 2]
+        prefetch(starts, far)
+        prefetch(degrees, far)
+        prefetch(state.cells, 2 * far)
+        prefetch(state.pushed, far)
+        prefetch(state.last_push, far)
+
+
+@compiled
+def choose(threshold: int, degrees: Any, chosen: Any, state: Residuals) -> Any:
+    """Take all that wait at this level or above out of their levels; return them and how many they are."""
+    count = 0
+    while True:
+        vertex = most_urgent(state.rings)
+        if vertex < 0 or state.rings.top[0] < threshold:
+            return chosen, count
+        level = level_of(abs(state.cells[vertex, RESIDUAL]) / (degrees[vertex] * state.sums[FLOOR]))
+        if level < threshold:
+            file(vertex, degrees[vertex], state)
+            continue
+        move(vertex, NO_LEVEL, state.rings)
+        if count == chosen.size:
+            chosen = grown(chosen, count + 1)
+        chosen[count] = vertex
+        count += 1
 
 
 @compiled
@@ -103,6 +124,7 @@ def push_best(
     damping: float,
     allowed: float,
     budget: int,
+    threshold: int,
     lists: Any,
     state: Residuals,
     tally: Any,
@@ -112,30 +134,33 @@ def push_best(
 ) -> Any:
     """Push what is worth most per edge until R is at most `allowed` of Q, or `budget` edges are in the tally.
 
-    An iteration is a stretch of pushes from one level. Returns how many vertices pushed for the first time in this
-    run, and the trace with how much of it is used.
+    All that wait above a threshold push in one round, which is an iteration; then the threshold falls by a level.
+    Returns how many vertices pushed for the first time in this run, the threshold, and the trace with how much of it is
+    used.
     """
     starts, degrees = lists[0], lists[1]
     changed = 0
-    served = NO_LEVEL
+    chosen = np.empty(64, np.int64)
     while tally[EDGES] < budget and not within(allowed, state.sums):
-        vertex = most_urgent(state.rings)
-        if vertex < 0:
+        if most_urgent(state.rings) < 0:
             break
-        degree = degrees[vertex]
-        level = level_of(abs(state.cells[vertex, RESIDUAL]) / (degree * state.sums[FLOOR]))
-        if level < state.rings.levels[vertex]:
-            file(vertex, degree, state)
+        threshold = max(0, min(threshold - 1, state.rings.top[0]))
+        chosen, count = choose(threshold, degrees, chosen, state)
+        if count == 0:
             continue
-        if level != served:
-            tally[ITERATIONS] += 1
-            served = level
-        fetch_ahead(vertex, lists, state)
-        changed += push(vertex, run, damping, lists, state)
-        count_list(tally, starts[vertex], int(degree), 1)
-        if tracing:
-            trace, used = keep_read(trace, used, tally, 2 * vertex, starts[vertex], int(degree), 1)
-    return changed, trace, used
+        tally[ITERATIONS] += 1
+        for place in range(count):
+            vertex = chosen[place]
+            degree = degrees[vertex]
+            if tally[EDGES] >= budget or within(allowed, state.sums):
+                file(vertex, degree, state)
+                continue
+            fetch_ahead(place, count, chosen, lists, state)
+            changed += push(vertex, run, damping, lists, state)
+            count_list(tally, starts[vertex], int(degree), 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, 2 * vertex, starts[vertex], int(degree), 1)
+    return changed, threshold, trace, used
 
 
 @compiled

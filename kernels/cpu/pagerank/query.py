@@ -22,6 +22,7 @@ from grapin.kernels.cpu.arrays import arrays_of
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
 from grapin.kernels.cpu.pagerank.flows import change_flows, keep_flows, tell_neighbours
 from grapin.kernels.cpu.pagerank.passes import file_all, renew, rescale, sweep
+from grapin.kernels.cpu.pagerank.priorities import LEVELS
 from grapin.kernels.cpu.pagerank.push import push_best, push_rounds
 from grapin.kernels.cpu.pagerank.residuals import (
     DRIFT,
@@ -64,6 +65,8 @@ class _Run:
     tally: NDArray[np.int64]
     trace: NDArray[np.int64]
     used: int = 0
+    threshold: int = LEVELS
+    """The level above which the last round pushed."""
     changed: int = 0
     dense: bool = False
 
@@ -239,8 +242,9 @@ class PageRankQuery:
         while True:
             before, read = self._excess(), int(run.tally[EDGES])
             lists, *reading = run.reading()
-            changed, run.trace, run.used = push_best(
-                run.number, self.program.damping, self._allowed, read + stretch, lists, self._state, *reading
+            limits = self._allowed, read + stretch, run.threshold
+            changed, run.threshold, run.trace, run.used = push_best(
+                run.number, self.program.damping, *limits, lists, self._state, *reading
             )
             run.changed += changed
             excess = self._excess()

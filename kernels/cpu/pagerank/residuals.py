@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.kernels.cpu.pagerank.priorities import NO_LEVEL, Rings, empty_rings, level_of, move
+from grapin.kernels.cpu.pagerank.priorities import BEGINNINGS, NO_LEVEL, Rings, empty_rings, level_of, move
 
 RESIDUAL, CEILING = 0, 1
 """Columns of `cells`."""
@@ -87,7 +87,7 @@ def file(vertex: Any, degree: Any, state: Residuals) -> None:
         return
     least = degree * state.sums[FLOOR]
     level = level_of(size / least)
-    state.cells[vertex, CEILING] = least * (1 << (level + 1))
+    state.cells[vertex, CEILING] = least * BEGINNINGS[level + 1]
     move(vertex, level, state.rings)
 
 

@@ -5,8 +5,8 @@ residuals of those that push, and a walk over their lists, long ones apart, hand
 to `walk.py`). The host launches several rounds ahead; once one of them finds a reason to stop, those behind it find
 nothing to do. So no round waits for the host.
 
-The threshold begins at the largest worth and falls by one factor a round. Pushing strictly best first, as a CPU does,
-reads about as many edges, but in hundreds of rounds of a handful of vertices each.
+The threshold begins at the largest worth and falls by one factor a round, as on the CPU. Pushing strictly best first
+would read about as many edges, but in hundreds of rounds of a handful of vertices each.
 """
 
 from typing import Any
