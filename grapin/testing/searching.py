@@ -28,8 +28,10 @@ ANY_WEIGHTS = (Weights("none"), Weights("int32"), Weights("float32"))
 REPETITIONS = 10
 """So often a failing case is executed again, to see whether it always fails."""
 
-HEAD_START = 2.0
-"""So many seconds of a search pass here before other processes are asked: it takes them as long to begin."""
+HEAD_START = 5.0
+"""So many seconds of a search pass here before other processes are asked; they take a part of that to begin."""
+ROUND = 2.0
+"""For so many seconds cases are drawn before the first of them are tried elsewhere."""
 TOGETHER = 8
 """So many cases are tried by one task, which takes milliseconds to be sent."""
 
@@ -97,11 +99,7 @@ def find_failure(
     `shrinking` when the search is over and the failure is made smaller.
     """
     prepare(setup)
-    drawn = 0
-    failed: list[Found] = []
-    left: list[tuple[int, Case]] = []
-    alone_until = monotonic() + (HEAD_START if cluster is None else 0)
-    helped = processes > 1 or cluster is not None
+    trying = _Trying(setup, processes, cluster, advance)
 
     @seed(random_seed)
     @settings(
@@ -116,37 +114,72 @@ def find_failure(
     )
     @given(cases(weights=weights, start=start, hubs=hubs))
     def hold(case: Case) -> None:
-        nonlocal drawn
-        drawn += 1
-        if helped and monotonic() > alone_until:
-            left.append((drawn, case))
-            return
-        advance(1)
-        complaint = find_complaint(setup, case)
-        if complaint is not None:
-            failed.append((drawn, case, complaint))
-            raise WrongAnswer(complaint)
+        trying.take(case)
+        if trying.found is not None:
+            raise WrongAnswer(trying.found[-1])
 
     try:
         hold()
     except Exception:
         # Hypothesis runs a failing example again, and says so in its own way if it does not fail then.
-        if not failed:
+        if trying.found is None:
             raise
-    first = failed[0] if failed else _find_elsewhere(setup, left, processes, cluster, advance)
-    if first is None:
+    trying.end_round()
+    if trying.found is None:
         return None
     shrinking()
     least = {each.kind: each.low for each in sorted(weights, key=lambda each: -each.low)}
-    return _smallest(setup, *first, least)
+    return _smallest(setup, *trying.found, least)
+
+
+class _Trying:
+    """Cases as they are drawn, and the first of them that failed.
+
+    Each is tried at once, until it pays to have help. From then on those drawn within a while are tried together, so
+    that a failure does not wait until all others are drawn; each while is longer than the one before.
+    """
+
+    def __init__(self, setup: Setup, processes: int, cluster: str | None, advance: Advance) -> None:
+        self.found: Found | None = None
+        self._setup, self._processes, self._cluster = setup, processes, cluster
+        self._advance = advance
+        self._drawn = 0
+        self._left: list[tuple[int, Case]] = []
+        self._helped = processes > 1 or cluster is not None
+        self._alone_until = monotonic() + (HEAD_START if cluster is None else 0)
+        self._while = ROUND
+        self._round_ends = self._alone_until + self._while
+
+    def take(self, case: Case) -> None:
+        """Try the next case, now or with those that follow."""
+        if self.found is not None:
+            return
+        self._drawn += 1
+        if self._helped and monotonic() > self._alone_until:
+            self._left.append((self._drawn, case))
+            if monotonic() > self._round_ends:
+                self.end_round()
+            return
+        self._advance(1)
+        complaint = find_complaint(self._setup, case)
+        if complaint is not None:
+            self.found = self._drawn, case, complaint
+
+    def end_round(self) -> None:
+        """Try those that were drawn since the last time."""
+        if self.found is None and self._left:
+            self.found = _find_elsewhere(
+                self._setup, self._left, self._processes, self._cluster, self._advance
+            )
+        self._left = []
+        self._while *= 2
+        self._round_ends = monotonic() + self._while
 
 
 def _find_elsewhere(
     setup: Setup, left: Sequence[tuple[int, Case]], processes: int, cluster: str | None, advance: Advance
 ) -> Found | None:
     """Return the first of these cases that fails, tried in other processes or on a cluster."""
-    if not left:
-        return None
     tasks = [_Stretch(tuple(left[begin : begin + TOGETHER])) for begin in range(0, len(left), TOGETHER)]
     return find_first(
         _first_failing,

@@ -25,7 +25,7 @@ class Cluster:
 
     def start_worker(self) -> None:
         """Add a worker with one thread."""
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
         self.workers.append(dask("worker", self.address, *options))
 
     def kill_worker(self) -> None:
@@ -60,9 +60,9 @@ def dask(*arguments: str) -> subprocess.Popen[bytes]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A scheduler, perhaps with workers of an earlier test."""
     about = tmp_path_factory.mktemp("scheduler") / "about.json"
-    run = dask(
-        "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(about)
-    )
+    # Without a port for it, the page that nobody looks at takes one that others want.
+    page = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+    run = dask("scheduler", "--port", "0", "--host", "127.0.0.1", *page, "--scheduler-file", str(about))
     while not about.exists() or not about.read_text():
         assert run.poll() is None
         time.sleep(0.02)

@@ -1,12 +1,12 @@
 """`grapin check` finds the same failure and shrinks it to the same script wherever streams are tried."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from grapin.cli.main import main
-from grapin.testing import Failure, Setup, Weights, find_failure, searching
+from grapin.testing import Case, Failure, Setup, Weights, find_failure, searching
 
 pytest_plugins = ("running_cluster",)
 if TYPE_CHECKING:  # pytest wants to be the first to load its plugins
@@ -98,6 +98,24 @@ def test_where_no_bug_is_every_stream_is_tried_also_when_a_worker_is_killed(two_
     )
     assert found is None
     assert sum(arrived) == pytest.approx(60)
+
+
+def test_a_failure_is_found_before_all_streams_are_drawn_and_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[Case] = []
+    case_of = Case.of
+
+    def noting(*stream: Any, **options: Any) -> Case:
+        drawn.append(case_of(*stream, **options))
+        return drawn[-1]
+
+    monkeypatch.setattr(Case, "of", noting)
+    monkeypatch.setattr(searching, "ROUND", 0)
+    found = search(processes=2)
+    assert found is not None
+    assert len(drawn) < 100
+    assert found == search()
 
 
 def test_a_search_that_is_soon_over_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
