@@ -98,6 +98,11 @@ class Miniature:
         """As large a part of the 4 GB, in bytes."""
         return round(CACHE * self.part)
 
+    @property
+    def mutations(self) -> int:
+        """As large a part of the 100K of a batch."""
+        return self._scaled(BATCH)
+
     def stream(
         self,
         *,
@@ -108,26 +113,35 @@ class Miniature:
     ) -> Stream:
         """Return batches that are `size` mutations of the original; undirected for components."""
         edges = replace(self.edges, directed=False) if undirected else self.edges
-        here = max(2, round(size * self.part))
-        return workload(edges, batches=batches, size=here, insertions=insertions, seed=1)
+        return workload(edges, batches=batches, size=self._scaled(size), insertions=insertions, seed=1)
 
     def seconds(self, costs: Costs, machine: str = MACHINE) -> float:
-        """Return how long the original takes for what a miniature costs: rounds are as many, all else is more."""
+        """Return how long the original takes for what a miniature costs: as many kernels, each with more to do."""
         chosen = MACHINES[machine]
-        rounds = costs.iterations * (chosen.gpu.launch + chosen.link.round_trip)
-        return max(0.0, costs.seconds.total - rounds) / self.part + rounds
+        kernels = costs.seconds.launches / chosen.gpu.launch
+        fixed = kernels * (chosen.gpu.launch + chosen.link.round_trip)
+        return max(0.0, costs.seconds.total - fixed) / self.part + fixed
+
+    def _scaled(self, mutations: float) -> int:
+        return max(2, round(mutations * self.part))
 
 
 def miniatures(
     *, quick: bool, edges: int = EDGES, names: Sequence[str] = tuple(ORIGINALS), real: bool = True
 ) -> Iterator[Miniature]:
-    """Yield a generated miniature of each of these graphs, and then the real ones that are at hand."""
+    """Yield a generated miniature of each of these graphs, and then the real ones; a quick run has none of those."""
     for name in names:
         yield generated(name, QUICK_EDGES if quick else edges)
-    for name in names if real and not quick else ():
-        file = ORIGINALS[name].real
-        if file and (DATA / file).is_file():
-            yield Miniature(ORIGINALS[name], weighted(load_edges(DATA / file)), file.split(".")[0])
+    if real and not quick:
+        yield from at_hand(names)
+
+
+def at_hand(names: Sequence[str] = tuple(ORIGINALS)) -> Iterator[Miniature]:
+    """Yield the real graphs that stand in for some of these, as far as they lie beside the checkout."""
+    for original in (ORIGINALS[name] for name in names):
+        if original.real and (DATA / original.real).is_file():
+            edges = weighted(load_edges(DATA / original.real))
+            yield Miniature(original, edges, original.real.split(".")[0])
 
 
 def generated(name: str, edges: int) -> Miniature:

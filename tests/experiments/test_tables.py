@@ -1,0 +1,69 @@
+"""What the experiments on Grapin's tables count, on traces small enough to count by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from experiments.grapin_runs import CACHE
+from experiments.table1 import Access
+from experiments.table6 import held
+from experiments.table7 import window
+from grapin.cache import CacheSettings, replay
+from grapin.trace import Trace
+
+LENGTHS = np.array([8, 8, 16])
+
+
+def reading(*phases: Sequence[Sequence[int]]) -> Trace:
+    """Return a trace of phases, each with the vertices whose lists its rounds read."""
+    rows = [
+        (phase, number, vertex)
+        for phase, rounds in enumerate(phases)
+        for number, vertices in enumerate(rounds)
+        for vertex in vertices
+    ]
+    phase, iteration, vertex = np.array(rows, np.int64).T
+    reads = {
+        "phase": phase,
+        "iteration": iteration,
+        "vertex": vertex,
+        "inward": np.zeros(len(rows), np.bool_),
+        "start": 32 * vertex,
+        "length": LENGTHS[vertex],
+        "arrays": np.ones(len(rows), np.uint8),
+        "cached": np.zeros(len(rows), np.bool_),
+    }
+    every = np.zeros(len(phases), np.int64)
+    sizes = {"vertices": 3, "edges": 32, "out_slots": 96, "in_slots": 0, "program": 0}
+    table = {"version": np.arange(len(phases))} | {name: every + size for name, size in sizes.items()}
+    changes = dict.fromkeys(("version", "vertex", "inward", "start", "length", "mutations"), every[:0])
+    return Trace(reads, table, changes, {"repair": "published"})
+
+
+def test_what_is_read_is_first_reads_and_those_again_within_and_across_batches() -> None:
+    start = [[0, 1, 2]]  # counts for nothing
+    access = Access.of(reading(start, [[0], [0, 1]], [[0, 2], [2]]))
+    assert access.batches[:2] == (8 + 8 + 8, 8 + 16 + 16)
+    assert access.within == 8 + 16
+    assert access.across == 8
+    assert access.total - access.within - access.across == LENGTHS.sum()
+
+
+def test_the_top_fifth_are_those_read_most_often_not_those_with_the_longest_lists() -> None:
+    batches = [[[1, 2], [1]], [[0, 1]]]
+    access = Access.of(reading([[0]], *batches))
+    assert access.top == 3 * 8  # a fifth of three vertices is one of them
+
+
+@pytest.mark.parametrize(("tau", "hot"), [(0, 1), (1, 0)])
+def test_tau_0_goes_by_the_last_batch_alone_and_tau_1_by_the_one_before_it_too(tau: int, hot: int) -> None:
+    trace = reading([[2]], [[0], [0], [0]], [[1], [1]], [[0, 1]])
+    settings = CacheSettings("published", 4 * 8, window=window(tau))  # room for one of the lists
+    *_, (_, last) = replay(settings, trace.reads, trace.phases, trace.changes)
+    assert last.held.tolist() == [int(vertex == hot) for vertex in (0, 1)]
+
+
+def test_what_table_5_spares_on_the_large_graphs_does_not_fit_into_the_cache() -> None:
+    assert all(held(name) < CACHE for name in ("OK", "WK"))
+    assert all(held(name) > 2 * CACHE for name in ("TW", "FS", "UK"))
