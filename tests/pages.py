@@ -7,7 +7,7 @@
 | `sh` | every line that begins with `grapin` is run, and has to succeed |
 | `sh gpu`, `sh slow` | needs what is not here, or longer than a test may take: every option it shows has to exist |
 | `console` | the line behind `$` is run, and prints what is shown, but for digits |
-| `console head` | only the first two lines: what follows hangs on what else the process has loaded |
+| `console head` | only the first two lines: what follows hangs on the release of Hypothesis |
 | none, `text`, `toml`, `mermaid` | no code and no command: output, pictures, settings |
 """
 

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from grapin.errors import WrongAnswer
 from grapin.spread import find_first
 from grapin.testing.case import Case
+from grapin.testing.reproducible import same_everywhere
 from grapin.testing.script import reproduction
 from grapin.testing.shipping import Shipped
 from grapin.testing.shrinking import shrink
 from grapin.testing.strategies import mutation_streams
-from grapin.testing.trying import Setup, find_complaint, prepare
+from grapin.testing.trying import Setup, find_complaint
 from grapin.testing.weights import Weights
 
 ANY_WEIGHTS = (Weights("none"), Weights("int32"), Weights("float32"))
@@ -98,7 +99,6 @@ def find_failure(
     `grapin.spread.spread`). Neither makes a difference to what is returned. `advance` is told of each example,
     `shrinking` when the search is over and the failure is made smaller.
     """
-    prepare(setup)
     trying = _Trying(setup, processes, cluster, advance)
 
     @seed(random_seed)
@@ -119,7 +119,8 @@ def find_failure(
             raise WrongAnswer(trying.found[-1])
 
     try:
-        hold()
+        with same_everywhere():
+            hold()
     except Exception:
         # Hypothesis runs a failing example again, and says so in its own way if it does not fail then.
         if trying.found is None:

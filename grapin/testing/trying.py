@@ -47,18 +47,6 @@ class Setup:
         )
 
 
-def prepare(setup: Setup) -> None:
-    """Load and compile what a setup takes, before cases are drawn and before other processes do it too.
-
-    Hypothesis draws numbers that it finds in the modules of a checkout: all are loaded before the first case, so that
-    the same ones are drawn wherever cases are tried.
-    """
-    deletion = (("delete", (0, 1)),)
-    find_complaint(
-        setup, Case(directed=True, weights="none", vertices=2, edges=((0, 1),), batches=(deletion,))
-    )
-
-
 def find_complaint(setup: Setup, case: Case) -> str | None:
     """Return what went wrong in the course of a case, the kind of error first; None if every answer was right.
 

@@ -31,7 +31,7 @@ def shown_on_the_page() -> tuple[list[str], str]:
 
 
 def test_the_page_shows_the_form_of_what_comes_out(capsys: Captured) -> None:
-    """Only the form: Hypothesis draws numbers that it finds in the modules a process has loaded, so examples differ."""
+    """Only the form: another release of Hypothesis draws other examples."""
     arguments, output = shown_on_the_page()
     assert main(["check", *arguments]) == 1
     found = capsys.readouterr().out

@@ -1,0 +1,32 @@
+"""What a seed draws does not hang on the modules that a process has loaded."""
+
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from grapin.testing import Case, Setup, find_failure, searching
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
+    """Return the cases of a search."""
+    tried: list[Case] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(searching, "find_complaint", lambda _setup, case: tried.append(case))
+        assert find_failure(Setup("sssp", "reference"), examples=30, hubs=False) is None
+    return tried
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_module_full_of_numbers_changes_nothing_but_would(
+    ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not ours:
+        monkeypatch.setattr(searching, "same_everywhere", nullcontext)
+    name = f"numbers_of_{ours}"
+    (tmp_path / f"{name}.py").write_text(f"NUMBERS = {list(range(101 + ours, 1000, 2))}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = drawn(monkeypatch)
+    import_module(name)
+    assert (drawn(monkeypatch) == before) == ours
