@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
-from grapin.errors import WrongAnswer
+from grapin.errors import WorkersLost, WrongAnswer
 from grapin.spread import find_first
 from grapin.testing.case import Case
 from grapin.testing.reproducible import same_everywhere
@@ -123,6 +123,8 @@ def find_failure(
             hold()
     except Exception:
         # Hypothesis runs a failing example again, and says so in its own way if it does not fail then.
+        if trying.lost is not None:
+            raise trying.lost from None
         if trying.found is None:
             raise
     trying.end_round()
@@ -142,6 +144,7 @@ class _Trying:
 
     def __init__(self, setup: Setup, processes: int, cluster: str | None, advance: Advance) -> None:
         self.found: Found | None = None
+        self.lost: WorkersLost | None = None
         self._setup, self._processes, self._cluster = setup, processes, cluster
         self._advance = advance
         self._drawn = 0
@@ -153,7 +156,7 @@ class _Trying:
 
     def take(self, case: Case) -> None:
         """Try the next case, now or with those that follow."""
-        if self.found is not None:
+        if self.found is not None or self.lost is not None:
             return
         self._drawn += 1
         if self._helped and monotonic() > self._alone_until:
@@ -168,11 +171,13 @@ class _Trying:
 
     def end_round(self) -> None:
         """Try those that were drawn since the last time."""
-        if self.found is None and self._left:
-            self.found = _find_elsewhere(
-                self._setup, self._left, self._processes, self._cluster, self._advance
-            )
-        self._left = []
+        left, self._left = self._left, []
+        if self.found is None and left:
+            try:
+                self.found = _find_elsewhere(self._setup, left, self._processes, self._cluster, self._advance)
+            except WorkersLost as lost:
+                self.lost = lost
+                raise
         self._while *= 2
         self._round_ends = monotonic() + self._while
 

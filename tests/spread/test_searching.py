@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from grapin.cli.main import main
+from grapin.errors import WorkersLost
 from grapin.testing import Case, Failure, Setup, Weights, find_failure, searching
 
 pytest_plugins = ("running_cluster",)
@@ -116,6 +117,21 @@ def test_a_failure_is_found_before_all_streams_are_drawn_and_is_the_same(
     assert found is not None
     assert len(drawn) < 100
     assert found == search()
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def lose(*_arguments: object, **_options: object) -> None:
+        asked.append(None)
+        raise WorkersLost("gone")
+
+    monkeypatch.setattr(searching, "ROUND", seconds)
+    monkeypatch.setattr(searching, "find_first", lose)
+    with pytest.raises(WorkersLost, match="gone"):
+        search(processes=2)
+    assert len(asked) == 1
 
 
 def test_a_search_that_is_soon_over_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
