@@ -15,6 +15,7 @@ from grapin.graph import mutate
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.packed import Patterns, Positions, Wants, new_wants
 from grapin.graph.request import Arcs, Request, freeze
+from grapin.graph.turning import turned
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +137,9 @@ def resolve(request: Request, out: Adjacency) -> Resolved:
 
 def mirrored(change: Change, in_: Adjacency) -> Change:
     """Return the same change for the in-lists."""
-    inserted, deleted = _turned(change.inserted), _turned(change.deleted)
-    reweighted = _turned(change.reweighted)
+    inserted, deleted, reweighted = (
+        _turned(arcs, in_.bound) for arcs in (change.inserted, change.deleted, change.reweighted)
+    )
     wants = new_wants()
     arcs = inserted.columns, deleted.columns, reweighted.columns
     mutate.look_up_all(in_.lists, arcs, False, wants)
@@ -152,18 +154,13 @@ def _really_reweighted(arcs: Found, *, weighted: bool) -> tuple[Found, int]:
     return reweighted, len(arcs) - len(reweighted)
 
 
-def _turned(arcs: Found) -> Found:
+def _turned(arcs: Found, bound: int) -> Found:
     """Turn arcs round and sort them by their new owner."""
     if not len(arcs):
         return arcs
-    keys = np.empty(len(arcs), np.int64)
-    mutate.turning_keys(arcs.neighbour, keys)
-    keys.sort()
-    owner, neighbour = np.empty(len(arcs), np.int32), np.empty(len(arcs), np.int32)
-    weights = np.empty(len(arcs.weights), np.int32)
-    mutate.turn(keys, (arcs.owner, arcs.neighbour, arcs.weights), (owner, neighbour, weights))
+    owner, neighbour, weights, positions = turned(arcs.owner, arcs.neighbour, arcs.weights, bound)
     freeze(owner, neighbour, weights)
-    return Found(owner, neighbour, weights, keys, _NO_ROOM)
+    return Found(owner, neighbour, weights, positions, _NO_ROOM)
 
 
 def _together(one: Found, other: Found) -> Found:

@@ -129,30 +129,6 @@ def _find_expected(lists: PackedLists, vertex: int, neighbour: int, expected: in
 
 
 @kernel
-def turning_keys(neighbour: Column, keys: Positions) -> None:
-    """Write for each arc its neighbour, and its row in the lower half: sorted, they say how to turn arcs round.
-
-    That the row travels in the number is cheaper than sorting rows by a key.
-    """
-    for row in range(len(keys)):
-        keys[row] = (wide(neighbour[row]) << 32) | row
-
-
-@kernel
-def turn(
-    keys: Positions, arcs: tuple[Column, Column, Patterns], turned: tuple[Column, Column, Patterns]
-) -> None:
-    """Write arcs in the order of their sorted keys, with owner and neighbour exchanged."""
-    owner, neighbour, weights = arcs
-    for place in range(len(keys)):
-        row = keys[place] & 0xFFFFFFFF
-        turned[0][place] = neighbour[row]
-        turned[1][place] = owner[row]
-        if len(weights):
-            turned[2][place] = weights[row]
-
-
-@kernel
 def set_weights(lists: PackedLists, owner: Column, positions: Positions, weights: Patterns) -> None:
     """Give each arc, found at its position, a new weight."""
     for row in range(len(owner)):
