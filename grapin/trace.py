@@ -1,8 +1,9 @@
 """`Trace`: what a run touched, list by list; the one value that passes from engine to model.
 
 A trace is three tables: lists read (in which phase and iteration, whose list, in which direction, where it starts, how
-many elements, from how many arrays, whether the device held a copy); phases (the start, then each batch, for each
-program); and lists changed by a batch. Reads of one iteration do not wait for each other; iterations do.
+many elements, from how many arrays, whether that was the whole list, whether the device held a copy); phases (the
+start, then each batch, for each program); and lists changed by a batch. Reads of one iteration do not wait for each
+other; iterations do.
 """
 
 import json
@@ -20,7 +21,7 @@ from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.work import Work
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the meaning of a saved trace changes."""
 
 _COLUMNS = {
@@ -31,6 +32,7 @@ _COLUMNS = {
     "start": np.int64,
     "length": np.int32,
     "arrays": np.uint8,
+    "whole": np.bool_,
     "cached": np.bool_,
 }
 _PHASE_COLUMNS = {
@@ -56,8 +58,8 @@ class Trace:
     """Which lists a run read, in the order in which it read them."""
 
     reads: dict[str, NDArray[Any]]
-    """Columns `phase, iteration, vertex, inward, start, length, arrays, cached`; start and length count elements of
-    4 bytes."""
+    """Columns `phase, iteration, vertex, inward, start, length, arrays, whole, cached`; start and length count elements
+    of 4 bytes."""
     phases: dict[str, NDArray[Any]]
     """Columns `version, program, vertices, edges, out_slots, in_slots`: the graph's version and size, whose values were
     computed, and how many elements the edge arrays of each direction have, gaps included (`in_slots` is 0 where there
@@ -136,9 +138,10 @@ class TraceWriter:
         for program, work in enumerate(works):
             rows = np.empty((0, 5), np.int64) if work.reads is None else work.reads
             phase = np.full(len(rows), len(self._phases))
+            whole = whole_reads(rows, snapshot) if work.whole is None else work.whole
             cached = np.zeros(len(rows), np.bool_) if work.cached is None else work.cached
             iteration, place, start, length, arrays = rows.T
-            columns = (phase, iteration, place >> 1, place & 1, start, length, arrays, cached)
+            columns = (phase, iteration, place >> 1, place & 1, start, length, arrays, whole, cached)
             self._reads.append(_typed(_COLUMNS, columns))
             slots = len(snapshot.out.neighbours), in_slots
             self._phases.append((snapshot.version, program, snapshot.bound, snapshot.edges, *slots))
@@ -154,6 +157,17 @@ class TraceWriter:
             _joined(_CHANGE_COLUMNS, self._changes),
             self._about,
         )
+
+
+def whole_reads(rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:
+    """Tell which rows of `Work.reads` go through their list from its first element to its last."""
+    _, places, starts, lengths, _ = rows.T
+    whole = np.zeros(len(rows), np.bool_)
+    for inward, lists in enumerate((snapshot.out, snapshot.in_ or snapshot.out)):
+        some = np.flatnonzero(places & 1 == inward)
+        vertices = places[some] >> 1
+        whole[some] = (starts[some] == lists.starts[vertices]) & (lengths[some] == lists.degrees[vertices])
+    return whole
 
 
 def changed_lists(snapshot: Snapshot, applied: Applied) -> tuple[NDArray[Any], ...]:

@@ -1,11 +1,12 @@
 """`Work`: what a device did for one program, at the start or for one batch; and what a device is asked to be."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.cache.settings import CacheSettings
 from grapin.counters import Counters
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
@@ -31,6 +32,9 @@ class Work:
     reads: NDArray[np.int64] | None = None
     """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
     and how many arrays were read (neighbours, weights)."""
+    whole: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device was to go through the whole list, so that a copy may be left behind; None
+    where that is so whenever it did."""
     cached: NDArray[np.bool_] | None = None
     """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
 
@@ -69,3 +73,24 @@ class Device(Protocol):
         self, program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int
     ) -> Query:
         """Prepare one program for graphs of this kind."""
+
+
+class Cache(Protocol):
+    """Copies of hot lists in a device's memory, which the queries of one engine share."""
+
+    def about(self) -> dict[str, Any]:
+        """Return how the cache was made, as plain values."""
+
+    def attach(self, query: Query) -> Query:
+        """Return the query with its reads passing through the cache."""
+
+    def nbytes(self) -> int:
+        """Return the bytes of device memory that it takes."""
+
+
+@runtime_checkable
+class CachingDevice(Device, Protocol):
+    """A device whose reads can pass through a cache."""
+
+    def cache(self, settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> Cache:
+        """Return an empty cache for copies of neighbours and, with 2 arrays, of weights of this type."""

@@ -41,6 +41,8 @@ read: the second bounds the work, which is in proportion to what they read."""
 class Adaptive(Policy):
     """Filled on first use, patched when changed, ranked by what a copy saves for the room it takes."""
 
+    on_first_use = True
+
     def __init__(self) -> None:
         self._threshold = 0.0
         """Lists worth less than this are not wanted."""
@@ -51,6 +53,8 @@ class Adaptive(Policy):
         """The batch in which that was."""
         self._trial = 0
         """Elements that may still be let in on trial."""
+        self._asked = self._granted = 0
+        """Elements that asked for that in the stretch under way, and of lists that were let in."""
         self._refused = 0
         """Elements of lists that found no room since then."""
         self._window_elements = 0
@@ -97,9 +101,10 @@ class Adaptive(Policy):
         wanted = worth >= self._threshold
         with_this = worth + UNDER_WAY * _saving(holdings, places)
         on_trial = np.flatnonzero(~wanted & (with_this >= self._threshold))
-        taken = np.cumsum(holdings.lengths[places[on_trial]])
-        on_trial = on_trial[taken <= self._trial]
-        self._trial -= int(holdings.lengths[places[on_trial]].sum())
+        asked = self._asked + np.cumsum(holdings.lengths[places[on_trial]])
+        self._asked = int(asked[-1]) if len(asked) else self._asked
+        on_trial = on_trial[asked <= self._trial]
+        self._granted += int(holdings.lengths[places[on_trial]].sum())
         self._tried.append((places[on_trial], holdings.window.history(places[on_trial])[0]))
         wanted[on_trial] = True
         return wanted
@@ -107,6 +112,11 @@ class Adaptive(Policy):
     def refused(self, elements: int) -> None:
         """Add up what found no room."""
         self._refused += elements
+
+    def settle(self) -> None:
+        """Take what was granted from what is left."""
+        self._trial -= self._granted
+        self._asked = self._granted = 0
 
     def patience(self, holdings: Holdings) -> float:
         """Look several times while as much as there is room for goes by."""

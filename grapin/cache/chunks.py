@@ -34,6 +34,13 @@ class Chunks:
         """Where the slot of each place begins, `NOWHERE` without one."""
         self.rooms = np.empty(0, np.int64)
         """How many elements each slot has."""
+        self.noted: list[Places] | None = None
+        """Places whose slot or copy is another since a device last looked; None where no device asks."""
+
+    def note(self, places: Places) -> None:
+        """Let a device know that the slot or the copy of these places is another."""
+        if self.noted is not None:
+            self.noted.append(places)
 
     @property
     def used(self) -> int:
@@ -71,6 +78,7 @@ class Chunks:
         np.subtract.at(self._live, self.positions[places] // self.chunk, self.rooms[places])
         self.positions[places] = NOWHERE
         self.rooms[places] = 0
+        self.note(places)
 
     def reserve(self, places: Places, rooms: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Give slots to places that have none, first come first served; tell which of them got one."""
@@ -132,3 +140,4 @@ class Chunks:
         self._slots[chunk].append(np.stack((places, self.positions[places])))
         self._tails[chunk] += total
         self._live[chunk] += total
+        self.note(places)

@@ -41,6 +41,10 @@ class Holdings:
         """Sectors of mutations that each copy has missed; 0 when it is up to date."""
         self.behind = np.empty(0, np.int64)
         """The batch of the first mutation it has missed."""
+        self.stretch = 0
+        """How many stretches of reads have begun."""
+        self.considered = np.empty(0, np.int64)
+        """The last stretch in which the whole of each list was read."""
 
     def reach(self, places: Places) -> None:
         """Make room for these lists; at least doubling, so that growth costs little per list."""
@@ -48,7 +52,7 @@ class Holdings:
         if needed <= self.places:
             return
         self.places = max(needed, 2 * self.places)
-        for name in ("starts", "lengths", "copied", "stored", "debts", "behind"):
+        for name in ("starts", "lengths", "copied", "stored", "debts", "behind", "considered"):
             array = getattr(self, name)
             setattr(self, name, np.pad(array, (0, self.places - len(array))))
         self.chunks.grow(self.places)
@@ -79,6 +83,7 @@ class Holdings:
         """Let copies be worthless; their slots stay."""
         self.copied[places] = 0
         self.debts[places] = 0
+        self.chunks.note(places)
 
     def drop(self, places: Places) -> None:
         """Give up copies and slots."""

@@ -1,6 +1,6 @@
 """`HotCache`: which lists a device holds a copy of, batch after batch; the bookkeeping, without the copies.
 
-It is told what each batch changed (`begin`) and what each phase reads (`observe`), and answers with what to do: moves
+It is told what each batch changed (`begin`) and what each phase reads (`phase.py`), and answers with what to do: moves
 and loads before the computation, fills and patches during it. A device carries that out on its own memory; the model
 runs the same class over a `Trace`. So the engine's counters and the model's are the same numbers.
 
@@ -12,25 +12,23 @@ place of the list where they are fewer sectors. So no read ever costs more than 
 """
 
 from collections import deque
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache.adaptive import Adaptive
-from grapin.cache.holdings import PER_SECTOR, SECTOR, Holdings, Places
-from grapin.cache.plan import Observed, Plan, Step
+from grapin.cache.holdings import PER_SECTOR, Holdings, Places
+from grapin.cache.phase import Phase
+from grapin.cache.plan import Observed, Plan
 from grapin.cache.policy import Policy
 from grapin.cache.published import Published
 from grapin.cache.settings import CacheSettings
-from grapin.cache.traffic import count_loads, count_phase
+from grapin.cache.traffic import count_loads
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
 
 SLACK = 4
 """A list that outgrew its slot gets room for one more element for every so many: it may well grow again."""
-
-_Patches = tuple[Places, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 class HotCache:
@@ -75,57 +73,48 @@ class HotCache:
         self.counters += plan.counters
         return plan
 
-    def observe(self, rows: NDArray[np.int64]) -> Observed:
-        """Take in what one phase read: rows of iteration, place, start, length, arrays, in the order of reading."""
-        held, steps = [np.empty(0, np.uint8)], []
-        patch_bytes = 0
-        for begin, end in self._stretches(rows):
-            again = begin > 0 and self.policy.restless(self.holdings)
-            plan = self._make_room(np.empty(0, np.int64)) if again else Plan()
-            found, step, sent = self._read(rows[begin:end], plan)
-            held.append(found)
-            steps.append(step)
-            patch_bytes += sent
-        together = np.concatenate(held)
-        counters = count_phase(rows, together, patch_bytes)
-        self.counters += counters
-        return Observed(together, tuple(steps), counters)
+    def observe(self, rows: NDArray[np.int64], whole: NDArray[np.bool_] | None = None) -> Observed:
+        """Take in what one phase read: rows of iteration, place, start, length, arrays, in the order of reading.
 
-    def _stretches(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Cut a phase between iterations, where the policy wants to choose anew."""
-        read = np.cumsum(rows[:, 3])
-        lasts = np.flatnonzero(np.diff(rows[:, 0], append=-1))
-        read_until = read[lasts]
-        begin = 0
-        while begin < len(rows):
-            enough = read[begin] - rows[begin, 3] + self.policy.patience(self.holdings)
-            end = int(lasts[min(int(np.searchsorted(read_until, enough)), len(lasts) - 1)]) + 1
-            yield begin, end
-            begin = end
+        `whole` tells which of them read a list from its first element to its last; without it all did.
+        """
+        phase = self.phase()
+        phase.read(rows, whole)
+        return phase.end()
 
-    def _read(self, rows: NDArray[np.int64], plan: Plan) -> tuple[NDArray[np.uint8], Step, int]:
-        """Return how many arrays each row found, what that did to copies, and the bytes of patches."""
-        _, places, starts, lengths, arrays = rows.T
-        holdings = self.holdings
-        holdings.learn(places, starts, lengths)
-        number = np.arange(len(rows))
-        first = self._first_rows(places, number)
-        read = places[first == number]
-        patches, sent = self._patch(read, arrays[first == number])
-        self._admit(read)
-        held = self._held(places, arrays)
-        filled = np.unique(places[holdings.has_slot(places) & (held < arrays)])
-        holdings.stored[filled] = holdings.lengths[filled]
-        holdings.window.count(read, np.bincount(first, minlength=len(rows))[first == number])
-        return held, Step(plan, *patches, filled, self.positions[filled]), sent
+    def phase(self) -> Phase:
+        """Begin a phase whose reads come piece by piece."""
+        return Phase(self)
 
-    def _first_rows(self, places: Places, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each row of `number` the first of them that reads the same list."""
+    def count(
+        self,
+        places: Places,
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        times: NDArray[np.int64],
+    ) -> None:
+        """Take in how often a phase read each of these lists: enough for a policy that decides before phases."""
+        self.holdings.learn(places, starts, lengths)
+        self.holdings.window.count(places, times)
+
+    def choose_again(self) -> Plan:
+        """Let the policy choose in the middle of a phase."""
+        return self._make_room(np.empty(0, np.int64))
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return room for a row number beside each place; what it holds has no meaning."""
         if len(self._rows) < self.holdings.places:
             self._rows = np.empty(self.holdings.places, np.int64)
+        return self._rows
+
+    def first_rows(
+        self, places: Places, number: NDArray[np.int64], *, of: Places | None = None
+    ) -> NDArray[np.int64]:
+        """Return, for each place or for each of others, the first of the rows `number` that reads the same list."""
+        rows = self.rows()
         # Where a place comes several times, the last assignment stands: here, that of its first row.
-        self._rows[places[::-1]] = number[::-1]
-        return self._rows[places]
+        rows[places[::-1]] = number[::-1]
+        return rows[places if of is None else of]
 
     def _load(self, changed: Places) -> Plan:
         """Algorithm 3 of the paper: give up what is cold or changed, reclaim its space, load what is hot."""
@@ -141,6 +130,7 @@ class HotCache:
         moves = self._reclaim(int(rooms.sum()))
         loaded = entering[chunks.reserve(entering, rooms)]
         holdings.copied[loaded] = holdings.arrays
+        chunks.note(loaded)
         holdings.stored[loaded] = holdings.lengths[loaded]
         counters = count_loads(holdings.starts[loaded], holdings.lengths[loaded], holdings.arrays)
         return self._planned(*moves, loaded, counters)
@@ -163,6 +153,7 @@ class HotCache:
             holdings.debts[places] > 0, holdings.behind[places], holdings.batch
         )
         holdings.debts[places] += (ends - 1) // PER_SECTOR - (ends - missed) // PER_SECTOR + 1
+        holdings.chunks.note(places)
         empty = holdings.lengths[places] == 0
         again = holdings.sectors(places) * holdings.arrays
         holdings.forget(places[empty | (holdings.debts[places] >= again)])
@@ -200,43 +191,6 @@ class HotCache:
         real = (sources != targets) & (holdings.copied[moved] > 0)
         moved = moved[real]
         return Plan(moved, sources[real], targets[real], holdings.stored[moved], loaded, counters)
-
-    def _patch(self, read: Places, arrays: NDArray[np.int64]) -> tuple[_Patches, int]:
-        """Bring copies up to date by what they missed, or let them be filled again where that costs less."""
-        holdings = self.holdings
-        owing = holdings.debts[read] > 0
-        places = read[owing]
-        saved = holdings.sectors(places) * np.minimum(holdings.copied[places], arrays[owing])
-        pays = holdings.debts[places] <= saved
-        holdings.forget(places[~pays])
-        patched = places[pays]
-        sent = int(holdings.debts[patched].sum()) * SECTOR
-        patches = patched, self.positions[patched], holdings.stored[patched], holdings.behind[patched]
-        holdings.debts[patched] = 0
-        holdings.stored[patched] = holdings.lengths[patched]
-        return patches, sent
-
-    def _admit(self, read: Places) -> None:
-        """Give slots to lists that are read and have none, as far as the policy wants and space allows."""
-        holdings = self.holdings
-        new = read[~holdings.has_slot(read) & holdings.cacheable(read)]
-        admitted = new[self.policy.admits(holdings, new)]
-        given = holdings.chunks.reserve(admitted, holdings.lengths[admitted])
-        self.policy.refused(int(holdings.lengths[admitted[~given]].sum()))
-
-    def _held(self, places: Places, arrays: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return how many arrays each row found on the device; what it did not find it leaves there, given a slot."""
-        holdings = self.holdings
-        held = np.zeros(len(places), np.uint8)
-        for count in range(1, holdings.arrays + 1):
-            asking = np.flatnonzero(arrays >= count)
-            asked = places[asking]
-            later = asking > self._first_rows(asked, asking)
-            slots = holdings.has_slot(asked)
-            held[asking] += (holdings.copied[asked] >= count) | (later & slots)
-            kept = asked[slots]
-            holdings.copied[kept] = np.maximum(holdings.copied[kept], count)
-        return held
 
 
 def _policy(name: str) -> Policy:

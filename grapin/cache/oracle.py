@@ -27,13 +27,15 @@ class Coming(NamedTuple):
 
 
 def coming_of(rows: NDArray[np.int64]) -> Coming:
-    """Sum up rows of iteration, place, start, length, arrays."""
+    """Sum up rows of iteration, place, start, length, arrays, of whole lists."""
     places, first, times = np.unique(rows[:, 1], return_index=True, return_counts=True)
     return Coming(places, times, rows[first, 2], rows[first, 3])
 
 
 class Oracle(Policy):
     """Holds what the coming batch will profit from most; otherwise as `adaptive`: filled on first use, patched."""
+
+    on_first_use = True
 
     def __init__(self, future: Iterator[Coming]) -> None:
         self._future = future

@@ -11,6 +11,8 @@ class Policy:
 
     in_advance = False
     """Whether chosen lists are read before the computation, rather than left behind by the first read of them."""
+    on_first_use = False
+    """Whether lists may be let in, and copies mended, while a phase reads."""
 
     def choose(self, holdings: Holdings) -> Places:
         """In advance: return the lists to hold during the coming batch. Otherwise: those to give up before it."""
@@ -28,6 +30,9 @@ class Policy:
 
     def refused(self, elements: int) -> None:
         """Hear how many elements of admitted lists found no room."""
+
+    def settle(self) -> None:
+        """Hear that a stretch of reads has ended: what was admitted since the last one was one decision."""
 
     def patience(self, holdings: Holdings) -> float:
         """Return how many elements a phase reads until the policy is asked whether it is restless."""

@@ -22,22 +22,23 @@ def replay(
 ) -> Iterator[tuple[Plan | None, Observed]]:
     """Yield for each phase of a trace what was done before it, at the first phase of a version, and while it read.
 
-    The tables are those of `grapin.trace.Trace`. `arrays` is what a copy has; without it, as many as any read asked.
+    The tables are those of `grapin.trace.Trace`; without a column `whole` all reads are whole. `arrays` is what a copy
+    has; without it, as many as any read asked.
     """
     places = _places(reads)
     if not phases["in_slots"].any():
         places &= OUTWARD
     rows = np.column_stack((reads["iteration"], places, reads["start"], reads["length"], reads["arrays"]))
     rows = rows.astype(np.int64)
+    whole = reads.get("whole")
     versions = phases["version"]
     bounds = np.searchsorted(reads["phase"], np.arange(len(versions) + 1))
     policy = None
     if settings.policy == "oracle":
         firsts = np.flatnonzero(np.diff(versions, prepend=-1))
         ends = np.append(firsts[1:], len(versions))
-        policy = Oracle(
-            coming_of(rows[bounds[first] : bounds[end]]) for first, end in zip(firsts, ends, strict=True)
-        )
+        parts = (slice(bounds[first], bounds[end]) for first, end in zip(firsts, ends, strict=True))
+        policy = Oracle(coming_of(rows[part] if whole is None else rows[part][whole[part]]) for part in parts)
     cache = HotCache(settings, arrays=arrays or int(reads["arrays"].max(initial=1)), policy=policy)
     for phase, version in enumerate(versions):
         plan = None
@@ -45,7 +46,8 @@ def replay(
             changed = changes["version"] == version
             table = {name: column[changed] for name, column in changes.items()}
             plan = cache.begin(_places(table), table["start"], table["length"], table["mutations"])
-        yield plan, cache.observe(rows[bounds[phase] : bounds[phase + 1]])
+        part = slice(bounds[phase], bounds[phase + 1])
+        yield plan, cache.observe(rows[part], None if whole is None else whole[part])
 
 
 def _places(table: Table) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from grapin.cli.common import (
 from grapin.cli.exit_codes import WRONG
 from grapin.cli.outputs import check_outputs, write_whole
 from grapin.cli.tables import print_table
-from grapin.engine.caching import open_cache
+from grapin.engine.caching import check_cache
 from grapin.engine.devices import DEVICES, open_device
 from grapin.errors import InvalidArgument
 from grapin.graph import Graph
@@ -124,7 +124,7 @@ def _setups(
     for device, system in product(devices, systems):
         opened, found = open_device(device), find_system(system)
         if cache is not None:
-            open_cache(cache, Graph.empty(1), [], found, opened.name)
+            check_cache(cache, Graph.empty(1), [], found, opened)
     return [testing.Setup(*names, cache) for names in product(programs, devices, systems)]
 
 

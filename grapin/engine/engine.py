@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grapin.batch import Batch
 from grapin.cache.settings import CacheSettings
 from grapin.engine.answer import Answer
-from grapin.engine.caching import CachedQuery, open_cache
+from grapin.engine.caching import open_cache
 from grapin.engine.devices import open_device
 from grapin.engine.report import QueryReport, Report
 from grapin.errors import GrapinError, InvalidArgument
@@ -65,7 +65,7 @@ class Engine:
             raise InvalidArgument("programs=[] must hold at least one program")
         for program in listed:
             check_program(program, graph)
-        self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self.device)
+        self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
             Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
@@ -128,7 +128,7 @@ class Engine:
         for place, answer in enumerate(self.answers):
             parts |= {f"answers[{place}].{name}": size for name, size in answer.memory().items()}
         if self._cache is not None:
-            parts["cache"] = self._cache.copies.nbytes
+            parts["cache"] = self._cache.nbytes()
         return parts
 
     def _about(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Engine:
             directed=graph.directed,
             threads=self.threads,
         )
-        return query if self._cache is None else CachedQuery(query, self._cache)
+        return query if self._cache is None else self._cache.attach(query)
 
     def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
         """Bring every answer up to date, from nothing where there is no batch."""

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grapin.engine import Engine
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.graph.snapshot import Snapshot
 
 
 def verify_engine(engine: Engine) -> None:
@@ -21,15 +22,17 @@ def verify_engine(engine: Engine) -> None:
 
 def check_cached_lists(cache: Any, snapshot: Snapshot) -> int:
     """Raise `WrongAnswer` unless copies that count as up to date equal the lists in the store; return how many do."""
-    holdings = cache.hot.holdings
+    holdings, copies = cache.hot.holdings, cache.copies.contents()
     current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0)).tolist()
     for place in current:
         vertex, lists = place >> 1, snapshot.in_ if place & 1 else snapshot.out
         assert lists is not None
         position = int(cache.hot.positions[place])
         arrays = int(holdings.copied[place])
-        here = _entries(cache.copies, position, int(lists.degrees[vertex]), arrays)
-        there = _entries(lists, int(lists.starts[vertex]), int(lists.degrees[vertex]), arrays)
+        here = _entries(copies, position, int(lists.degrees[vertex]), arrays)
+        there = _entries(
+            (lists.neighbours, lists.weights), int(lists.starts[vertex]), int(lists.degrees[vertex]), arrays
+        )
         if here != there:
             side = "in" if place & 1 else "out"
             raise WrongAnswer(
@@ -38,7 +41,9 @@ def check_cached_lists(cache: Any, snapshot: Snapshot) -> int:
     return len(current)
 
 
-def _entries(lists: Lists | Any, start: int, length: int, arrays: int) -> list[tuple[Any, ...]]:
+def _entries(
+    columns: tuple[NDArray[Any], ...], start: int, length: int, arrays: int
+) -> list[tuple[Any, ...]]:
     """Return neighbours, and weights where they are copied too, in an order that does not depend on the list's."""
-    columns = (lists.neighbours, lists.weights)[:arrays]
-    return sorted(zip(*(column[start : start + length].tolist() for column in columns), strict=True))
+    parts = [column[start : start + length].tolist() for column in columns[:arrays]]
+    return sorted(zip(*parts, strict=True))

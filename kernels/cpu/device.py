@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from grapin.cache import CacheSettings
 from grapin.errors import InvalidArgument
+from grapin.kernels.cpu.cache import HostCache
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs.program import Accumulative, Monotone, Program
@@ -24,3 +26,8 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     if isinstance(program, Accumulative):
         return PageRankQuery(program, system)
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
+
+
+def cache(settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> HostCache:  # noqa: ARG001
+    """Return an empty cache; how the system moves data makes no difference to a second array."""
+    return HostCache(settings, arrays=arrays, weight_dtype=weight_dtype)

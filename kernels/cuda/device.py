@@ -1,12 +1,13 @@
 """The device `cuda`: an NVIDIA GPU, with edges in host memory and vertex state in its own."""
 
-from functools import cache
+from functools import cache as once
 from importlib.util import find_spec
 from typing import Any
 
+from grapin.cache import CacheSettings
 from grapin.programs.program import Program
 from grapin.systems import System
-from grapin.work import Query
+from grapin.work import Cache, Query
 
 name = "cuda"
 
@@ -18,7 +19,7 @@ def unavailable() -> str | None:
     return _unusable()
 
 
-@cache
+@once
 def _unusable() -> str | None:
     import cupy
     from numba import cuda
@@ -45,7 +46,14 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     return make_query(_gpu(), program, system, weight_dtype=weight_dtype, directed=directed)
 
 
-@cache
+def cache(settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> Cache:
+    """Return an empty cache in the device's memory."""
+    from grapin.kernels.cuda.cache import CudaCache
+
+    return CudaCache(_gpu(), settings, system.transfer, arrays=arrays, weight_dtype=weight_dtype)
+
+
+@once
 def _gpu() -> Any:
     """Return the backend that all programs of the process share, with one stream and the kernels compiled so far."""
     from grapin.kernels.cuda.gpu import Gpu

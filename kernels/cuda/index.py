@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, Transfer, bind
+from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import DeviceLists
 
 
@@ -38,6 +39,9 @@ class ListIndex:
     """The lists of a graph, both directions, as kernels read them."""
 
     def __init__(self, backend: Backend, transfer: Transfer, *, weights: bool) -> None:
+        self.copies: DeviceCopies | None = None
+        """Copies of lists in a cache, where there is one."""
+        self._weights = weights
         self.copied_bytes = 0
         """What the last update copied to the device of edges."""
         self._sides = {name: _Side(backend, transfer, weights=weights) for name in ("out", "in")}
@@ -46,12 +50,13 @@ class ListIndex:
     @property
     def out(self) -> DeviceLists:
         """Out-lists."""
-        return self._sides["out"].lists
+        return self._with_copies(self._sides["out"].lists, inward=False)
 
     @property
     def in_(self) -> DeviceLists:
         """In-lists; the out-lists where the graph is undirected."""
-        return self._sides["in"].lists
+        own = self._sides["in"] is not self._sides["out"]
+        return self._with_copies(self._sides["in"].lists, inward=own)
 
     def update(self, snapshot: Snapshot, applied: Applied | None) -> None:
         """Follow the graph to this version, from the one before if that is known, by what was applied."""
@@ -66,6 +71,15 @@ class ListIndex:
             assert lists is not None
             changed = _owners(applied, inward=name == "in") if applied is not None and follows else None
             self.copied_bytes += side.update(lists, changed)
+
+    def _with_copies(self, lists: DeviceLists, *, inward: bool) -> DeviceLists:
+        if self.copies is None:
+            return lists
+        return lists._replace(
+            held=self.copies.held[inward],
+            copied_neighbours=self.copies.neighbours,
+            copied_weights=self.copies.weights if self._weights else lists.copied_weights,
+        )
 
     def memory(self) -> dict[str, int]:
         """Return the bytes on the device by part."""

@@ -210,6 +210,7 @@ def operations(block: Block) -> dict[str, Any]:
     def mask(flags: list[Any]) -> Any:
         return np.uint32(sum(1 << lane for lane, flag in enumerate(flags) if flag))
 
+    barrier = together("sync_warp", alike(lambda _: None))
     shuffle = together("broadcast", lambda pairs: [pairs[int(lane)][0] for _, lane in pairs])
     return {
         "cuda": block.cuda,
@@ -218,6 +219,7 @@ def operations(block: Block) -> dict[str, Any]:
         "ballot": together("ballot", alike(mask)),
         "any_lane": together("any_lane", alike(any)),
         "broadcast": lambda value, lane: shuffle((value, lane)),
+        "sync_warp": lambda: barrier(None),
         "warp_minimum": together("warp_minimum", alike(min)),
         "warp_sum": together("warp_sum", alike(sum)),
         "lanes_before": lambda among, lane: (int(among) & ((1 << int(lane)) - 1)).bit_count(),

@@ -3,9 +3,10 @@
 from importlib.util import find_spec
 from typing import Any
 
+from grapin.cache import CacheSettings
 from grapin.programs.program import Program
 from grapin.systems import System
-from grapin.work import Query
+from grapin.work import Cache, Query
 
 name = "cudasim"
 
@@ -23,3 +24,11 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     from grapin.kernels.cuda.simulator import Simulator
 
     return make_query(Simulator(), program, system, weight_dtype=weight_dtype, directed=directed)
+
+
+def cache(settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> Cache:
+    """Return an empty cache in the device's memory."""
+    from grapin.kernels.cuda.cache import CudaCache
+    from grapin.kernels.cuda.simulator import Simulator
+
+    return CudaCache(Simulator(), settings, system.transfer, arrays=arrays, weight_dtype=weight_dtype)

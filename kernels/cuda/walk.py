@@ -1,19 +1,33 @@
 """Reading the lists of many vertices at once: by one lane, by a warp, or by blocks, as long as each list is.
 
 A warp takes a group of vertices, and each of its lanes looks one of them up. Lists of one sector are read by that lane.
-Longer ones are read by the whole warp, one after the other: the lane that looked a list up broadcasts where it lies,
-and the warp reads 128 aligned bytes at a time, lanes before its start and behind its end idle. What goes beyond `LONG`
-elements is left to `walk_long`, in which blocks take turns over each list.
+Longer ones are read by the whole warp, one after the other: the lane that looked a list up broadcasts where it lies and
+what the device holds of it, and the warp reads 128 aligned bytes at a time, lanes before its start and behind its end
+idle. What goes beyond `LONG` elements is left to `walk_long`, in which blocks take turns over each list.
 
 What is done with an edge is up to the names `begin`, `visit`, `finish`, `enough` and `done`, bound for each use.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
-from grapin.kernels.cuda.lists import LONG_LISTS, DeviceLists, Reading, copy_of, keep_read, neighbour_at
+from grapin.kernels.cuda.backend import Backend, bind, bind_functions
+from grapin.kernels.cuda.lists import FUNCTIONS as LIST_FUNCTIONS
+from grapin.kernels.cuda.lists import (
+    LONG_LISTS,
+    NOT_HELD,
+    DeviceLists,
+    Reading,
+    held_word,
+    keep_read,
+    lined_up_with,
+    neighbour_at,
+    stored_weight,
+    unit_weight,
+)
 from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, lane_id, warp_minimum
 from grapin.kernels.words import UNREACHED
 
@@ -57,8 +71,8 @@ def finish(state: Any, vertex: Any, found: Any) -> None:
     raise NotImplementedError
 
 
-def weight_at(lists: DeviceLists, held: Any, at: Any) -> Any:
-    """Return the weight at a position."""
+def weight_at(lists: DeviceLists, start: Any, held: Any, index: Any) -> Any:
+    """Return one weight of a list."""
     raise NotImplementedError
 
 
@@ -80,11 +94,11 @@ def walk(
     while place < last:
         mine = lane < width and place + lane < last
         vertex = np.int32(0)
-        start, degree, held = np.int64(0), np.int64(0), np.int64(-1)
+        start, degree, held = np.int64(0), np.int64(0), np.int64(NOT_HELD)
         if mine:
             vertex = items[place + lane]
             start, degree = lists.starts[vertex], np.int64(lists.degrees[vertex])
-            held = copy_of(lists, 2 * np.int64(vertex) + inward)
+            held = held_word(lists, vertex)
             if STOPS and done(state, vertex):
                 degree = np.int64(0)
         value = begin(state, vertex)
@@ -108,7 +122,6 @@ def _walk_alone(
 ) -> None:
     """Let each lane read the list of its own vertex, if it is short."""
     alone = 0 < degree <= SHORT
-    origin = start if held < 0 else held
     found = UNREACHED
     step = np.int64(0)
     stopped = False
@@ -116,8 +129,8 @@ def _walk_alone(
         inside = alone and step < degree and not stopped
         other, weight = np.int32(0), 0
         if inside:
-            other = neighbour_at(lists, held >= 0, origin + step)
-            weight = weight_at(lists, held >= 0, origin + step)
+            other = neighbour_at(lists, start, held, step)
+            weight = weight_at(lists, start, held, step)
             step += 1
         found = visit(state, vertex, value, other, weight, inside, found)
         if STOPS:
@@ -125,7 +138,7 @@ def _walk_alone(
     if alone:
         if REDUCES:
             finish(state, vertex, found)
-        keep_read(reading, 2 * np.int64(vertex) + inward, start, step, ARRAYS, held >= 0)
+        keep_read(reading, 2 * np.int64(vertex) + inward, start, step, ARRAYS, held)
 
 
 def _walk_together(
@@ -149,21 +162,19 @@ def _walk_together(
         origin, copied = broadcast(start, leader), broadcast(held, leader)
         whole = broadcast(degree, leader)
         length = min(whole, np.int64(LONG))
-        low = origin if copied < 0 else copied
-        high = low + length
-        line = low - low % WARP
+        line = -(lined_up_with(origin, copied, ARRAYS) % WARP)
         found = UNREACHED
         going, satisfied = True, False
         while going:
             at = line + lane
-            inside = low <= at < high
+            inside = 0 <= at < length
             other, weight = np.int32(0), 0
             if inside:
-                other = neighbour_at(lists, copied >= 0, at)
-                weight = weight_at(lists, copied >= 0, at)
+                other = neighbour_at(lists, origin, copied, at)
+                weight = weight_at(lists, origin, copied, at)
             found = visit(state, of, common, other, weight, inside, found)
             line += WARP
-            going = line < high
+            going = line < length
             if STOPS:
                 satisfied = any_lane(enough(common, found))
                 going = going and not satisfied
@@ -174,8 +185,7 @@ def _walk_together(
                 finish(state, of, found)
             if STOPS and whole > LONG and not satisfied:
                 leave_to_blocks(reading, of)
-            read = min(line, high) - low
-            keep_read(reading, 2 * np.int64(of) + inward, origin, read, ARRAYS, copied >= 0)
+            keep_read(reading, 2 * np.int64(of) + inward, origin, min(line, length), ARRAYS, copied)
 
 
 def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> None:
@@ -183,23 +193,21 @@ def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> 
     lane, warps = lane_id(), cuda.blockDim.x // WARP
     for index in range(reading.progress[LONG_LISTS]):
         vertex = reading.long_lists[index]
-        place = 2 * np.int64(vertex) + inward
-        start, degree, held = lists.starts[vertex], np.int64(lists.degrees[vertex]), copy_of(lists, place)
+        start, degree, held = lists.starts[vertex], np.int64(lists.degrees[vertex]), held_word(lists, vertex)
         value = begin(state, vertex)
         skipped = np.int64(LONG if STOPS else 0)
-        low = (start if held < 0 else held) + skipped
-        high = low + degree - skipped
+        line = skipped - (lined_up_with(start, held, ARRAYS) + skipped) % WARP
         # Another block begins each list, so that the first pieces of many lists are not all left to the same one.
         piece = (cuda.blockIdx.x + index) % cuda.gridDim.x
-        line = low - low % WARP + (np.int64(piece) * warps + cuda.threadIdx.x // WARP) * WARP
+        line += (np.int64(piece) * warps + cuda.threadIdx.x // WARP) * WARP
         found = UNREACHED
-        while line < high:
+        while line < degree:
             at = line + lane
-            inside = low <= at < high
+            inside = skipped <= at < degree
             other, weight = np.int32(0), 0
             if inside:
-                other = neighbour_at(lists, held >= 0, at)
-                weight = weight_at(lists, held >= 0, at)
+                other = neighbour_at(lists, start, held, at)
+                weight = weight_at(lists, start, held, at)
             found = visit(state, vertex, value, other, weight, inside, found)
             line += cuda.gridDim.x * warps * WARP
         if REDUCES:
@@ -207,9 +215,23 @@ def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> 
             if lane == 0 and found != UNREACHED:
                 finish(state, vertex, found)
         if cuda.grid(1) == 0:
-            keep_read(reading, place, start + skipped, degree - skipped, ARRAYS, held >= 0)
+            place = 2 * np.int64(vertex) + inward
+            keep_read(reading, place, start + skipped, degree - skipped, ARRAYS, held)
 
 
 FUNCTIONS = (leave_to_blocks, _walk_alone, _walk_together)
 """What `walk` is bound to besides the names above and those of `lists.py`."""
 KERNELS = (walk, walk_long)
+
+
+def bind_walk(
+    backend: Backend, variant: str, *, weights: bool, cached: bool, STOPS: bool = False, **names: Any
+) -> SimpleNamespace:
+    """Return the two kernels, how many arrays they read (`arrays`), and whether they may stop early (`peeks`)."""
+    arrays = 2 if weights else 1
+    weight = stored_weight if weights else unit_weight
+    names |= {"CACHED": cached, "LEAVES": not STOPS, "ARRAYS": arrays, "STOPS": STOPS}
+    bound = bind_functions(backend, (*LIST_FUNCTIONS, weight), **names)
+    bound["weight_at"] = bound[weight.__name__]
+    kernels = bind(backend, variant, functions=FUNCTIONS, kernels=KERNELS, **bound)
+    return SimpleNamespace(walk=kernels.walk, walk_long=kernels.walk_long, arrays=arrays, peeks=STOPS)

@@ -46,6 +46,12 @@ def broadcast(value: Any, lane: Any) -> Any:
 
 
 @device_function
+def sync_warp() -> None:
+    """Let all lanes see what any of them wrote before."""
+    cuda.syncwarp(FULL)
+
+
+@device_function
 def warp_minimum(word: Any) -> Any:
     """Return the smallest of all lanes' words, 64 bits without a sign."""
     for distance in (16, 8, 4, 2, 1):

@@ -1,17 +1,21 @@
 """After every batch, whatever the policy and whatever is read: copies equal the store's lists, and space adds up."""
 
+from typing import Any
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import grapin
-from grapin.cache import CacheSettings
+from grapin.cache import CacheSettings, HotCache, adaptive
 from grapin.cache.chunks import NOWHERE
 from grapin.cache.oracle import Coming, Oracle, coming_of
 from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.cache import DeviceCache
+from grapin.kernels.cpu.cache import HostCache
 from grapin.testing import MutationStream, mutation_streams
+from grapin.trace import changed_lists, whole_reads
 
 POLICIES = ("none", "published", "adaptive", "oracle")
 
@@ -34,11 +38,15 @@ def any_reads(snapshot: Snapshot, arrays: int, random: np.random.Generator) -> n
     starts = np.where(inward == 1, into.starts[vertices], snapshot.out.starts[vertices])
     lengths = np.where(inward == 1, into.degrees[vertices], snapshot.out.degrees[vertices])
     iterations = np.sort(random.integers(0, 4, count))
+    # Some reads stop early, and some go on where another stopped.
+    kept = random.integers(0, 4, count)
+    lengths, starts = np.where(kept == 1, (lengths + 1) // 2, lengths), starts + (kept == 2)
+    lengths = np.maximum(lengths - (kept == 2), 0)
     asked = random.integers(1, arrays + 1, count)
     return np.column_stack((iterations, 2 * vertices + inward, starts, lengths, asked)).astype(np.int64)
 
 
-def check_space(cache: DeviceCache) -> None:
+def check_space(cache: HostCache) -> None:
     """Slots lie within chunks and beside each other; used and free space add up."""
     chunks = cache.hot.holdings.chunks
     held = np.flatnonzero(chunks.positions != NOWHERE)
@@ -54,7 +62,7 @@ def check_space(cache: DeviceCache) -> None:
     assert sorted(chunks.held()) == held.tolist()
 
 
-def check_copies(cache: DeviceCache, snapshot: Snapshot) -> int:
+def check_copies(cache: HostCache, snapshot: Snapshot) -> int:
     """Every copy that is up to date equals the list in the store; return how many there are."""
     holdings, copies = cache.hot.holdings, cache.copies
     current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0))
@@ -82,7 +90,7 @@ def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
     random = np.random.default_rng(seed)
     settings = data.draw(cache_settings("none" if policy == "oracle" else policy))
     arrays = data.draw(st.sampled_from([1, 2]))
-    cache = DeviceCache(settings, arrays=arrays, weight_dtype=np.int32)
+    cache = HostCache(settings, arrays=arrays, weight_dtype=np.int32)
     future: list[Coming] = []
     if policy == "oracle":
         cache.hot.policy = Oracle(future.pop() for _ in iter(int, 1))
@@ -95,7 +103,7 @@ def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
         rows = np.concatenate([np.empty((0, 5), np.int64), *phases])
         if snapshot.in_ is snapshot.out:
             rows[:, 1] &= ~1
-        future.append(coming_of(rows))
+        future.append(coming_of(rows[whole_reads(rows, snapshot)]))
         cache.begin(snapshot, applied)
         check_space(cache)
         check_copies(cache, snapshot)
@@ -108,9 +116,67 @@ def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
             assert counters.cached_edges == phase[held >= phase[:, 4], 3].sum()
 
 
+@pytest.mark.parametrize("policy", ["published", "adaptive"])
+@given(data=st.data(), seed=st.integers(0, 1 << 30))
+def test_what_is_decided_does_not_depend_on_the_pieces_in_which_reads_come(
+    policy: str, data: st.DataObject, seed: int
+) -> None:
+    stream: MutationStream = data.draw(mutation_streams(weights="int32"))
+    graph = grapin.Graph.from_edges(**stream.start)
+    random = np.random.default_rng(seed)
+    settings = data.draw(cache_settings(policy))
+    at_once, in_pieces = (HotCache(settings, arrays=2) for _ in range(2))
+    with patch.object(adaptive, "FEWEST", data.draw(st.sampled_from([1, 8, 64]))):
+        for batch in (None, *stream.batches):
+            changed: Any = (np.empty(0, np.int64),) * 4
+            applied = None if batch is None else graph.apply(batch)
+            snapshot = graph.snapshot()
+            if applied is not None:
+                _, vertices, inward, *rest = changed_lists(snapshot, applied)
+                changed = (2 * vertices.astype(np.int64) + inward, *rest)
+            at_once.begin(*changed)
+            in_pieces.begin(*changed)
+            rows = any_reads(snapshot, 2, random) if snapshot.bound else np.empty((0, 5), np.int64)
+            whole = whole_reads(rows, snapshot)
+            expected = at_once.observe(rows, whole)
+            phase = in_pieces.phase()
+            cuts = np.sort(random.integers(0, len(rows) + 1, int(random.integers(0, 8)))).tolist()
+            for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+                phase.read(rows[begin:end], whole[begin:end])
+            found = phase.end()
+            assert found.held.tolist() == expected.held.tolist()
+            assert found.counters == expected.counters
+            assert in_pieces.positions.tolist() == at_once.positions.tolist()
+            for name in ("patched", "patched_at", "patched_length", "missed_from"):
+                one, other = (
+                    [entry for step in observed.steps for entry in getattr(step, name).tolist()]
+                    for observed in (found, expected)
+                )
+                assert one == other
+
+
+def test_a_read_that_stops_early_leaves_no_copy_and_uses_one_that_is_there() -> None:
+    graph = grapin.Graph.from_edges([0] * 40, range(1, 41))
+    cache = HostCache(CacheSettings("adaptive", 4000), arrays=1, weight_dtype=None)
+    snapshot = graph.snapshot()
+    cache.begin(snapshot, None)
+    start = int(snapshot.out.starts[0])
+    part, all_of_it = [1, 0, start, 3, 1], [2, 0, start, 40, 1]
+    rows = np.array([part, part, all_of_it, part, all_of_it], np.int64)
+    held, counters = cache.read(rows, snapshot)
+    assert held.tolist() == [0, 0, 0, 1, 1]
+    assert (counters.cached_edges, counters.requests_32, counters.requests_128) == (43, 3, 1)
+    applied = graph.apply(grapin.Batch(insert=[(0, 0)]))
+    snapshot = graph.snapshot()
+    cache.begin(snapshot, applied)
+    rows = np.array([part, [2, 0, int(snapshot.out.starts[0]), 41, 1], part], np.int64)
+    assert cache.read(rows, snapshot)[0].tolist() == [0, 1, 1]
+    assert check_copies(cache, snapshot) == 1
+
+
 def test_a_copy_that_missed_two_batches_is_patched_with_both() -> None:
     graph = grapin.Graph.from_edges([0] * 40, range(1, 41), weight=range(40), weights="int32")
-    cache = DeviceCache(CacheSettings("adaptive", 4000), arrays=2, weight_dtype=np.int32)
+    cache = HostCache(CacheSettings("adaptive", 4000), arrays=2, weight_dtype=np.int32)
     cache.begin(graph.snapshot(), None)
     snapshot = graph.snapshot()
     whole = np.array([[0, 0, snapshot.out.starts[0], 40, 2]], np.int64)

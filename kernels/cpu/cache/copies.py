@@ -1,4 +1,4 @@
-"""`Copies`: the memory of a cache, in which its plans are carried out element by element."""
+"""`HostCopies`: a second array in host memory stands for the device's; plans are carried out element by element."""
 
 from typing import Any
 
@@ -6,49 +6,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache import HotCache, Plan
+from grapin.cache.mutations import Mutations, Records, ranges
 from grapin.cache.plan import Step
+from grapin.counters import Counters
 from grapin.graph.snapshot import Lists, Snapshot
-from grapin.kernels.cpu.cache.mutations import DELETED, INSERTED, Mutations
 
 
-class Copies:
+class HostCopies:
     """Neighbours and weights of cached lists, each list where `HotCache.positions` says."""
 
-    def __init__(self, cache: HotCache, weight_dtype: Any) -> None:
-        self._cache = cache
-        capacity = cache.holdings.chunks.capacity
+    def __init__(self, hot: HotCache, weight_dtype: Any) -> None:
+        self._hot = hot
+        capacity = hot.holdings.chunks.capacity
         self.neighbours = np.empty(capacity, np.int32)
-        self.weights = np.empty(capacity if cache.holdings.arrays > 1 else 0, weight_dtype or np.int32)
-        self._mutations: dict[int, Mutations] = {}
-        """By batch, as long as a copy may have missed them."""
+        self.weights = np.empty(capacity if hot.holdings.arrays > 1 else 0, weight_dtype or np.int32)
 
     @property
     def nbytes(self) -> int:
         """Bytes of device memory."""
         return self.neighbours.nbytes + self.weights.nbytes
 
-    def keep(self, batch: int, mutations: Mutations) -> None:
-        """Remember what a batch changed until no copy can have missed it."""
-        self._mutations[batch] = mutations
-        self._mutations.pop(batch - self._cache.settings.window, None)
+    def contents(self) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return neighbours and weights as they are now."""
+        return self.neighbours, self.weights
 
-    def carry_out(self, plan: Plan, snapshot: Snapshot) -> None:
-        """Move copies, then load lists."""
+    def carry_out(self, plan: Plan, snapshot: Snapshot) -> Counters:
+        """Move copies, then load lists; return what crossed the link for that."""
         self._move(plan)
-        self._copy(plan.loaded, self._cache.positions[plan.loaded], snapshot)
+        self._copy(plan.loaded, self._hot.positions[plan.loaded], snapshot)
+        return plan.counters
 
-    def follow(self, step: Step, snapshot: Snapshot) -> None:
+    def follow(self, step: Step, snapshot: Snapshot, mutations: Mutations) -> None:
         """Do to copies what a stretch of reads did."""
         self.carry_out(step.plan, snapshot)
-        for place, position, length, batch in zip(
-            step.patched, step.patched_at, step.patched_length, step.missed_from, strict=True
-        ):
-            self._patch(int(place), int(position), int(length), int(batch))
+        records = mutations.since(step.patched, step.missed_from)
+        for entry, (position, length) in enumerate(zip(step.patched_at, step.patched_length, strict=True)):
+            self._patch(int(position), int(length), records, entry)
         self._copy(step.filled, step.filled_at, snapshot)
 
     def _move(self, plan: Plan) -> None:
-        sources, targets = _ranges(plan.sources, plan.lengths), _ranges(plan.targets, plan.lengths)
-        for array in (self.neighbours, self.weights)[: self._cache.holdings.arrays]:
+        sources, targets = ranges(plan.sources, plan.lengths), ranges(plan.targets, plan.lengths)
+        for array in (self.neighbours, self.weights)[: self._hot.holdings.arrays]:
             array[targets] = array[sources]
 
     def _copy(self, places: NDArray[np.int64], positions: NDArray[np.int64], snapshot: Snapshot) -> None:
@@ -60,35 +58,24 @@ class Copies:
 
     def _copy_side(self, vertices: NDArray[np.int64], positions: NDArray[np.int64], lists: Lists) -> None:
         lengths = lists.degrees[vertices].astype(np.int64)
-        sources, targets = _ranges(lists.starts[vertices], lengths), _ranges(positions, lengths)
+        sources, targets = ranges(lists.starts[vertices], lengths), ranges(positions, lengths)
         self.neighbours[targets] = lists.neighbours[sources]
         if len(self.weights):
             self.weights[targets] = lists.weights[sources]
 
-    def _patch(self, place: int, position: int, length: int, batch: int) -> None:
-        """Apply to one copy what batches from `batch` on changed: append, or find and overwrite."""
+    def _patch(self, position: int, length: int, records: Records, entry: int) -> None:
+        """Apply to one copy what it has missed: take out, overwrite, or append."""
         end = position + length
-        for number in sorted(self._mutations):
-            if number < batch:
-                continue
-            for kind, neighbour, weight in self._mutations[number].of(place):
-                at = end
-                if kind != INSERTED:
-                    at = position + int(np.flatnonzero(self.neighbours[position:end] == neighbour)[0])
-                if kind == DELETED:
-                    end -= 1
-                    self._set(at, self.neighbours[end], self.weights[end] if len(self.weights) else 0)
-                    continue
-                end += kind == INSERTED
-                self._set(at, neighbour, weight)
-
-    def _set(self, at: int, neighbour: Any, weight: Any) -> None:
-        self.neighbours[at] = neighbour
-        if len(self.weights):
-            self.weights[at] = weight
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return start, start + 1, ... for each start, as many numbers as its length says."""
-    ends = np.cumsum(lengths)
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(int(lengths.sum()))
+        for record in range(*records.bounds[entry : entry + 2]):
+            neighbour = records.neighbours[record]
+            leaves = neighbour < 0
+            found = np.flatnonzero(self.neighbours[position:end] == (~neighbour if leaves else neighbour))
+            at = position + int(found[0]) if len(found) else end
+            if leaves:
+                end -= 1
+                self.neighbours[at] = self.neighbours[end]
+            else:
+                self.neighbours[at] = neighbour
+            if len(self.weights):
+                self.weights[at] = self.weights[end] if leaves else records.weights[record]
+            end += not leaves and at == end

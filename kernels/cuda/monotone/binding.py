@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from grapin.kernels.cuda import lists, walk
-from grapin.kernels.cuda.backend import Backend, bind, bind_functions
+from grapin.kernels.cuda.backend import Backend, bind_functions
 from grapin.kernels.cuda.monotone import closing, correct, forward, lowering, queues
+from grapin.kernels.cuda.walk import bind_walk
 from grapin.kernels.rules import Coding, digest, make_offer, make_start
 from grapin.programs.program import Monotone
 
@@ -31,14 +31,18 @@ def bind_monotone(
     stored_weights: bool,
     sides: int,
     searches: bool,
+    cached: bool,
     **sizes: Any,
 ) -> SimpleNamespace:
-    """Return the kernels for one program, by name; `sizes` may set `SHORT` and `LONG` of `walk.py`."""
+    """Return the kernels for one program, by name; `sizes` may set `SHORT` and `LONG` of `walk.py`.
+
+    Walks say how many arrays they read (`arrays`) and whether they may stop early (`peeks`).
+    """
     variant = f"{program.name}_{digest(program, code)}"
-    name = variant, stored_weights, sides, searches, *sorted(sizes.items())
+    name = variant, stored_weights, sides, searches, cached, *sorted(sizes.items())
     made = _bound.setdefault(backend, {})
     if name not in made:
-        made[name] = _bind(backend, variant, program, code, stored_weights, sides, searches, sizes)
+        made[name] = _bind(backend, variant, program, code, stored_weights, sides, searches, cached, sizes)
     return made[name]
 
 
@@ -50,11 +54,12 @@ def _bind(
     stored_weights: bool,
     sides: int,
     searches: bool,
+    cached: bool,
     sizes: dict[str, Any],
 ) -> SimpleNamespace:
     names = bind_functions(
         backend,
-        (*lists.FUNCTIONS, *queues.FUNCTIONS, *lowering.FUNCTIONS, *closing.FUNCTIONS, *correct.FUNCTIONS),
+        (*queues.FUNCTIONS, *lowering.FUNCTIONS, *closing.FUNCTIONS, *correct.FUNCTIONS),
         offer=make_offer(program, code, backend.function),
         start_key=make_start(program, code, backend.function),
         weight_of=backend.function(stored_entry if stored_weights else unit_entry),
@@ -63,20 +68,12 @@ def _bind(
         **sizes,
     )
     kernels = (*queues.KERNELS, *forward.KERNELS, *correct.KERNELS, *closing.KERNELS)
-    weighted = backend.function(lists.stored_weight if stored_weights else lists.unit_weight, CACHED=False)
-    arrays = 2 if stored_weights else 1
 
-    def walks(visit: Any, begin: Any, **more: Any) -> SimpleNamespace:
-        more = {"weight_at": weighted, "ARRAYS": arrays} | more
+    def walks(visit: Any, begin: Any, *, weights: bool = stored_weights, **more: Any) -> SimpleNamespace:
         inner = bind_functions(backend, (begin, visit), **names)
         more |= {"begin": inner[begin.__name__], "visit": inner[visit.__name__]}
-        return bind(
-            backend,
-            f"{visit.__name__}_{variant}",
-            functions=walk.FUNCTIONS,
-            kernels=walk.KERNELS,
-            **names,
-            **more,
+        return bind_walk(
+            backend, f"{visit.__name__}_{variant}", weights=weights, cached=cached, **names, **more
         )
 
     note = backend.function(correct.note_offer, **names)
@@ -92,11 +89,6 @@ def _bind(
             done=names["is_supported"],
             finish=note,
         ),
-        release=walks(
-            correct.release,
-            correct.nothing,
-            ARRAYS=1,
-            weight_at=backend.function(lists.unit_weight, CACHED=False),
-        ),
+        release=walks(correct.release, correct.nothing, weights=False),
         gain=walks(correct.gain, correct.nothing, REDUCES=True, finish=note),
     )

@@ -4,6 +4,7 @@ The steps are those of the CPU (`grapin.kernels.cpu.monotone.query`): correct, p
 that turns out to read less.
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from grapin.errors import InvalidArgument, ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend
+from grapin.kernels.cuda.cache.cuda_cache import CudaCache
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import ITERATION
 from grapin.kernels.cuda.monotone.binding import bind_monotone
@@ -58,29 +60,29 @@ class MonotoneQuery:
         self._weight_dtype = weight_dtype if self._reads_weights else np.dtype(np.int32)
         self._searches = system.repair == "bounded"
         self._resident = system.transfer == "resident"
-        self._kernels = bind_monotone(
-            backend,
-            program,
-            self.code,
-            stored_weights=self._reads_weights,
-            sides=self._sides,
-            searches=self._searches,
-            **sizes,
-        )
+        self._sizes = sizes
+        self._kernels = self._bind(cached=False)
         roots, values = source_arrays(program)
         self._roots = backend.upload(roots), backend.upload(self.code.encode(values))
         self._index = ListIndex(backend, system.transfer, weights=self._reads_weights)
         self._board = Board(backend)
+        self._cache: CudaCache | None = None
         self._bound = 0
         self._state: State = new_state(backend, 1, self._board.control, *self._roots)
         self._long_lists = backend.empty(1, np.int32)
         self._passes = 1.0
         """Edges read for each edge of the graph when all is computed from nothing."""
 
+    def read_through(self, cache: CudaCache) -> None:
+        """Let all reads pass through the cache from now on; before the first of them."""
+        self._cache = cache
+        self._index.copies = cache.copies
+        self._kernels = self._bind(cached=True)
+
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
         """Compute the values from nothing."""
         self._follow(snapshot, None)
-        rounds = self._rounds(tracing=tracing)
+        rounds = self._rounds(snapshot, None, tracing=tracing)
         before = self._backend.full(snapshot.bound, NO_KEY, np.uint32)
         try:
             self._begin_again(rounds, snapshot)
@@ -96,7 +98,7 @@ class MonotoneQuery:
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
         """Bring the values up to date with what a batch changed."""
         self._follow(snapshot, applied)
-        rounds = self._rounds(tracing=tracing)
+        rounds = self._rounds(snapshot, applied, tracing=tracing)
         if self.system.repair == "recompute":
             return self._recompute(rounds, snapshot)
         self._change_vertices(rounds, applied)
@@ -131,6 +133,18 @@ class MonotoneQuery:
             **self._index.memory(),
         }
 
+    def _bind(self, *, cached: bool) -> SimpleNamespace:
+        return bind_monotone(
+            self._backend,
+            self.program,
+            self.code,
+            stored_weights=self._reads_weights,
+            sides=self._sides,
+            searches=self._searches,
+            cached=cached,
+            **self._sizes,
+        )
+
     def _words(self) -> NDArray[np.uint64]:
         return self._backend.download(self._backend.part(self._state.words, 0, self._bound))
 
@@ -146,7 +160,8 @@ class MonotoneQuery:
         self._bound = snapshot.bound
         self._index.update(snapshot, applied)
 
-    def _rounds(self, *, tracing: bool) -> Rounds:
+    def _rounds(self, snapshot: Snapshot, applied: Applied | None, *, tracing: bool) -> Rounds:
+        cached = None if self._cache is None else self._cache.reads(snapshot, applied)
         return Rounds(
             self._backend,
             self._kernels,
@@ -156,6 +171,7 @@ class MonotoneQuery:
             long_lists=self._long_lists,
             sides=self._sides,
             tracing=tracing,
+            cached=cached,
         )
 
     def _change_vertices(self, rounds: Rounds, applied: Applied) -> None:
@@ -238,7 +254,7 @@ class MonotoneQuery:
         if seen.control[OVERFLOWS]:
             raise ValueOverflow(self.program.name)
         reads = rounds.reads()
-        return Work(
+        work = Work(
             iterations=int(seen.progress[ITERATION]) - 1,
             changed=int(seen.control[CHANGED]),
             invalidated=int(seen.control[INVALIDATED]),
@@ -248,6 +264,7 @@ class MonotoneQuery:
             reads=reads,
             cached=np.ones(len(reads), np.bool_) if reads is not None and self._resident else None,
         )
+        return rounds.through_the_cache(work)
 
     def _counted(self, read: Counters) -> Counters:
         """Return what crossed the link: of a resident copy nothing that was read, but what keeping it took."""

@@ -2,7 +2,8 @@
 
 Launches follow each other on one stream, and what steers them stays on the device. The host looks after one round, then
 after two more, then four: a round too many finds empty queues and is over at once. Where reads are traced it looks at
-every round, because there must be room for what the round will write.
+every round, because there must be room for what the round will write; where a cache fills copies on first use, at every
+walk, because it must be asked.
 """
 
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.kernels.cuda.backend import Backend, Shape
+from grapin.kernels.cuda.cache.cuda_cache import CachedReads
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import (
     ITERATION,
@@ -22,8 +24,8 @@ from grapin.kernels.cuda.lists import (
     TRACE_FIELDS,
     TRACED,
     DeviceLists,
-    Reading,
     counters_of,
+    new_reading,
 )
 from grapin.kernels.cuda.monotone.queues import WIDEST
 from grapin.kernels.cuda.monotone.state import (
@@ -36,6 +38,7 @@ from grapin.kernels.cuda.monotone.state import (
     NEAR,
     State,
 )
+from grapin.work import Work
 
 BOARD_SIZE = CONTROL_SIZE + PROGRESS_SIZE + STRIPES * TALLY_SIZE
 """Control, progress and tallies lie behind each other, so that one copy shows them all."""
@@ -107,6 +110,7 @@ class Rounds:
         long_lists: Any,
         sides: int,
         tracing: bool,
+        cached: CachedReads | None,
     ) -> None:
         self._backend = backend
         self._kernels = kernels
@@ -117,9 +121,13 @@ class Rounds:
         self._wanted = backend.shape.blocks * backend.shape.threads
         self.pushes = ((index.out, 0), (index.in_, 1))[:sides]
         self.pulls = ((index.in_, 1), (index.out, 0))[:sides]
-        trace = backend.empty(0, np.int64)
-        accesses = backend.empty(0, np.uint8)
-        self._reading = Reading(board.tallies, board.progress, trace, accesses, long_lists)
+        self._cached = cached
+        self._asking = cached if cached is not None and cached.stepwise else None
+        """The cache, if it must be asked before every walk."""
+        reading = new_reading(backend, long_lists)._replace(tallies=board.tallies, progress=board.progress)
+        self._reading = reading if cached is None else cached.counted_by(reading)
+        self._trace = backend.empty(0, np.int64)
+        """Room for one row a list read: of all reads when tracing, else of a walk that may stop early."""
         board.begin()
 
     def launch(self, name: str, *arguments: Any) -> None:
@@ -173,20 +181,47 @@ class Rounds:
             steps = self._more(steps)
 
     def reads(self) -> NDArray[np.int64] | None:
-        """Return one row a list read, when tracing."""
-        if not self._tracing:
-            return None
-        used = int(self._backend.download(self._reading.progress)[TRACED]) * TRACE_FIELDS
-        rows = self._backend.download(self._backend.part(self._reading.trace, 0, used))
-        return rows.reshape(-1, TRACE_FIELDS)
+        """Return one row a list read, when tracing; where the cache is asked before every walk it has them."""
+        return self._traced() if self._tracing and self._asking is None else None
+
+    def through_the_cache(self, work: Work) -> Work:
+        """Return what was done with what the cache has to do with it."""
+        if self._cached is None:
+            return work
+        return self._cached.end(work, self._reading, tracing=self._tracing)
 
     def _walk(self, visit: str, sides: tuple[tuple[DeviceLists, int], ...], items: Any, slot: int) -> None:
         kernels = getattr(self._kernels, visit)
         for lists, inward in sides:
-            where = self._state, self._reading, lists, np.int64(inward)
+            reading = self._reading
+            if self._asking is not None:
+                self._prepare(self._asking, kernels, items, slot, inward)
+            if self._asking is None or kernels.peeks:
+                reading = reading._replace(trace=self._trace)
+            where = self._state, reading, lists, np.int64(inward)
             self._backend.launch(kernels.walk, *where, items, self._state.control, np.int64(slot))
             self._backend.launch(kernels.walk_long, *where)
             self._backend.fill(self._backend.part(self._reading.progress, LONG_LISTS, LONG_LISTS + 1), 0)
+            if self._asking is not None and kernels.peeks:
+                self._asking.after_peeks(self._traced())
+                self._backend.fill(self._backend.part(self._reading.progress, TRACED, TRACED + 1), 0)
+
+    def _prepare(
+        self, cached: CachedReads, kernels: SimpleNamespace, items: Any, slot: int, inward: int
+    ) -> None:
+        """Let the cache decide about the lists that are about to be read."""
+        seen = self._board.look()
+        first, last = seen.control[slot : slot + 2].tolist()
+        if kernels.peeks:
+            cached.before_peeks()
+        elif last > first:
+            vertices = self._backend.download(self._backend.part(items, first, last))
+            cached.before(vertices, inward, int(seen.progress[ITERATION]), kernels.arrays)
+
+    def _traced(self) -> NDArray[np.int64]:
+        used = int(self._backend.download(self._reading.progress)[TRACED]) * TRACE_FIELDS
+        rows = self._backend.download(self._backend.part(self._trace, 0, used))
+        return rows.reshape(-1, TRACE_FIELDS)
 
     def _advance(self) -> None:
         self._backend.launch(
@@ -195,17 +230,18 @@ class Rounds:
         self._backend.launch(self._kernels.split, self._state)
 
     def _more(self, steps: int) -> int:
-        return 1 if self._tracing else min(2 * steps, LONGEST_BLINDNESS)
+        stepwise = self._tracing or self._asking is not None
+        return 1 if stepwise else min(2 * steps, LONGEST_BLINDNESS)
 
     def _make_room(self, seen: Seen, *, lists: int) -> None:
-        """Make room for the trace of a round in which every vertex has so many lists read."""
-        if not self._tracing:
+        """Make room for the rows of a round in which every vertex has so many lists read, if they are wanted."""
+        if not self._tracing and self._asking is None:
             return
         used = int(seen.progress[TRACED]) * TRACE_FIELDS
         needed = used + seen.near * lists * len(self.pushes) * TRACE_FIELDS
-        if needed > self._reading.trace.size:
-            trace = self._backend.empty(max(needed, 2 * self._reading.trace.size), np.int64)
+        if needed > self._trace.size:
+            trace = self._backend.empty(max(needed, 2 * self._trace.size), np.int64)
             if used:
-                old = self._backend.part(self._reading.trace, 0, used)
+                old = self._backend.part(self._trace, 0, used)
                 self._backend.copy(self._backend.part(trace, 0, used), old)
-            self._reading = self._reading._replace(trace=trace)
+            self._trace = trace

@@ -16,20 +16,13 @@ from numpy.typing import NDArray
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend, Shape
+from grapin.kernels.cuda.cache.cuda_cache import CachedReads, CudaCache
 from grapin.kernels.cuda.index import ListIndex
-from grapin.kernels.cuda.lists import (
-    ITERATION,
-    PROGRESS_SIZE,
-    STRIPES,
-    TALLY_SIZE,
-    TRACE_FIELDS,
-    TRACED,
-    Reading,
-    counters_of,
-)
+from grapin.kernels.cuda.lists import ITERATION, TRACE_FIELDS, TRACED, Reading, counters_of, new_reading
 from grapin.kernels.cuda.pagerank.binding import bind_pagerank
 from grapin.kernels.cuda.pagerank.residuals import (
     CHANGED,
+    CHOSEN,
     CHOSEN_FROM,
     COUNT,
     DRIFT,
@@ -76,11 +69,17 @@ class _Run:
     snapshot: Snapshot
     reading: Reading
     tracing: bool
+    cached: CachedReads | None
     reads: list[NDArray[np.int64]] = field(default_factory=list)
     dense: bool = False
     patience: float = PATIENCE
     excess: float = inf
     """R as a part of Q when it was last scaled."""
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether the host looks at every walk."""
+        return self.tracing or (self.cached is not None and self.cached.stepwise)
 
 
 class PageRankQuery:
@@ -98,26 +97,34 @@ class PageRankQuery:
         damping = max(program.damping, MARGIN)
         self._allowed = program.tolerance * (1 - damping) / (2 * damping) * (1 - MARGIN)
         """How large R may be as a part of Q."""
-        self._kernels = bind_pagerank(backend, **sizes)
+        self._sizes = sizes
+        self._kernels = bind_pagerank(backend, cached=False, **sizes)
         self._index = ListIndex(backend, system.transfer, weights=False)
         self._state: Ranks = new_ranks(backend, 0)
         self._sums: NDArray[np.float64] = backend.download(self._state.sums)
         """As they were when the last run ended."""
+        self._cache: CudaCache | None = None
         self._bound = 0
         self._runs = 0
         self._operations = 0
 
+    def read_through(self, cache: CudaCache) -> None:
+        """Let all reads pass through the cache from now on; before the first of them."""
+        self._cache = cache
+        self._index.copies = cache.copies
+        self._kernels = bind_pagerank(self._backend, cached=True, **self._sizes)
+
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
         """Compute the ranks from nothing."""
         self._follow(snapshot, None)
-        run = self._run(snapshot, tracing=tracing)
+        run = self._run(snapshot, None, tracing=tracing)
         self._restart(run)
         return self._work(run)
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
         """Bring the ranks up to date with what a batch changed."""
         self._follow(snapshot, applied)
-        run = self._run(snapshot, tracing=tracing)
+        run = self._run(snapshot, applied, tracing=tracing)
         if self.system.repair == "recompute" or not snapshot.edges:  # without edges all is known at once
             self._restart(run)
             return self._work(run)
@@ -167,18 +174,17 @@ class PageRankQuery:
         """Run a kernel that is for a single warp."""
         self._backend.launch(kernel, *arguments, shape=Shape(1, self._backend.warp))
 
-    def _run(self, snapshot: Snapshot, *, tracing: bool) -> _Run:
+    def _run(self, snapshot: Snapshot, applied: Applied | None, *, tracing: bool) -> _Run:
         backend = self._backend
         self._runs += 1
-        reading = Reading(
-            tallies=backend.full(STRIPES * TALLY_SIZE, 0, np.int64),
-            progress=backend.full(PROGRESS_SIZE, 0, np.int64),
-            trace=backend.empty(snapshot.bound * TRACE_FIELDS if tracing else 0, np.int64),
-            accesses=backend.empty(0, np.uint8),
-            long_lists=self._state.long_lists,
-        )
+        cached = None if self._cache is None else self._cache.reads(snapshot, applied)
+        reading = new_reading(backend, self._state.long_lists)
         backend.fill(backend.part(reading.progress, ITERATION, ITERATION + 1), 1)
-        return _Run(self._runs, snapshot, reading, tracing)
+        if cached is not None:
+            reading = cached.counted_by(reading)
+        if tracing and (cached is None or not cached.stepwise):
+            reading = reading._replace(trace=backend.empty(snapshot.bound * TRACE_FIELDS, np.int64))
+        return _Run(self._runs, snapshot, reading, tracing, cached)
 
     def _follow(self, snapshot: Snapshot, applied: Applied | None) -> None:
         """Make room for vertices below the bound, at least doubling it, and learn where out-lists are."""
@@ -240,11 +246,22 @@ class PageRankQuery:
 
     def _walk(self, run: _Run) -> None:
         """Let the chosen hand their shares on."""
-        state, out = self._state, self._index.out
-        self._launch(self._kernels.walk, state, run.reading, out, 0, state.chosen, state.control, CHOSEN_FROM)
-        self._launch(self._kernels.walk_long, state, run.reading, out, 0)
-        if run.tracing:
+        state, walks = self._state, self._kernels.push
+        if run.cached is not None and run.cached.stepwise:
+            self._prepare(run, run.cached)
+        where = state, run.reading, self._index.out, 0
+        self._launch(walks.walk, *where, state.chosen, state.control, CHOSEN_FROM)
+        self._launch(walks.walk_long, *where)
+        if run.reading.trace.size:
             self._take_trace(run)
+
+    def _prepare(self, run: _Run, cached: CachedReads) -> None:
+        """Let the cache decide about the lists that are about to be read."""
+        backend, state = self._backend, self._state
+        count = int(backend.download(state.control)[CHOSEN])
+        if count:
+            chosen = backend.download(backend.part(state.chosen, 0, count))
+            cached.before(chosen, 0, int(backend.download(run.reading.progress)[ITERATION]), 1)
 
     def _take_trace(self, run: _Run) -> None:
         """Fetch what one walk read, in the order of vertices: which warp came first is chance."""
@@ -313,7 +330,7 @@ class PageRankQuery:
 
     def _push(self, run: _Run, allowed: float, floor: float, limit: float) -> NDArray[np.int64]:
         """Launch rounds until one finds a reason to stop."""
-        state, ahead = self._state, 1 if run.tracing else AHEAD
+        state, ahead = self._state, 1 if run.stepwise else AHEAD
         while True:
             for _ in range(ahead):
                 self._launch_warp(self._kernels.begin_round, state, run.reading, allowed, floor, limit)
@@ -324,7 +341,7 @@ class PageRankQuery:
             control: NDArray[np.int64] = self._backend.download(state.control)
             if control[STATUS] != PUSHING:
                 return control
-            if not run.tracing:
+            if not run.stepwise:
                 ahead = min(2 * ahead, MOST_AHEAD)
 
     def _straighten(self, run: _Run, sums: NDArray[np.float64], floor: float) -> None:
@@ -347,10 +364,11 @@ class PageRankQuery:
     def _work(self, run: _Run) -> Work:
         backend, reading = self._backend, run.reading
         nothing = np.empty((0, TRACE_FIELDS), np.int64)
-        return Work(
+        work = Work(
             iterations=int(backend.download(reading.progress)[ITERATION]) - 1,
             changed=int(backend.download(self._state.control)[CHANGED]),
             dense=run.dense,
             counters=counters_of(backend.download(reading.tallies)),
             reads=np.concatenate([nothing, *run.reads]) if run.tracing else None,
         )
+        return work if run.cached is None else run.cached.end(work, reading, tracing=run.tracing)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from grapin.kernels.cpu.cache.copies import Copies
+from grapin.kernels.cpu.cache.copies import HostCopies
 
 
 @contextmanager
 def unpatched_copies() -> Iterator[None]:
     """Plant the bug while the block runs."""
-    with patch.object(Copies, "_patch", lambda *_arguments: None):
+    with patch.object(HostCopies, "_patch", lambda *_arguments: None):
         yield

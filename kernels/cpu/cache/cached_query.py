@@ -1,6 +1,6 @@
-"""`DeviceCache` and `CachedQuery`: a cache between a query and the link, without a change to any kernel."""
+"""`CachedQuery`: a cache between a query and the link, without a change to any kernel."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,59 +10,41 @@ from grapin.cache import CacheSettings, HotCache
 from grapin.counters import Counters
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.cache.copies import Copies
-from grapin.kernels.cpu.cache.mutations import Mutations
-from grapin.trace import changed_lists
+from grapin.kernels.cpu.cache.copies import HostCopies
+from grapin.kernels.device_cache import OUTWARD, DeviceCache, has_own_in_lists
+from grapin.trace import whole_reads
 from grapin.work import Query, Work
 
-OUTWARD = ~1
-"""Where a graph has no in-lists of its own, a vertex has one list, whichever way it is read."""
 
+class HostCache(DeviceCache):
+    """The cache of an engine on the CPU; it is told what was read when that is done."""
 
-class DeviceCache:
-    """The cache of one engine: its bookkeeping, and the copies themselves; shared by the engine's queries."""
+    copies: HostCopies
 
     def __init__(self, settings: CacheSettings, *, arrays: int, weight_dtype: Any) -> None:
-        self.hot = HotCache(settings, arrays=arrays)
-        self.copies = Copies(self.hot, weight_dtype)
-        self._version: int | None = None
+        hot = HotCache(settings, arrays=arrays)
+        super().__init__(hot, HostCopies(hot, weight_dtype))
 
-    def about(self) -> dict[str, Any]:
-        """Return how the cache was made, as plain values."""
-        return asdict(self.hot.settings) | {"arrays": self.hot.holdings.arrays}
-
-    def begin(self, snapshot: Snapshot, applied: Applied | None) -> Counters:
-        """Prepare for a version, once, whichever query comes first; return what crossed the link for that."""
-        if snapshot.version == self._version:
-            return Counters()
-        self._version = snapshot.version
-        if applied is None:
-            nothing = np.empty(0, np.int64)
-            plan = self.hot.begin(nothing, nothing, nothing, nothing)
-        else:
-            _, vertices, inward, starts, lengths, mutations = changed_lists(snapshot, applied)
-            plan = self.hot.begin(2 * vertices.astype(np.int64) + inward, starts, lengths, mutations)
-            inward_too = snapshot.in_ is not None and snapshot.in_ is not snapshot.out
-            weights = self.hot.holdings.arrays > 1
-            self.copies.keep(self.hot.holdings.batch, Mutations(applied, inward=inward_too, weights=weights))
-        self.copies.carry_out(plan, snapshot)
-        return plan.counters
+    def attach(self, query: Query) -> Query:
+        """Return the query with its reads passing through the cache."""
+        return CachedQuery(query, self)
 
     def read(self, rows: NDArray[np.int64], snapshot: Snapshot) -> tuple[NDArray[np.uint8], Counters]:
         """Take in what a phase read; return how many arrays of each row were held, and what was counted."""
-        if snapshot.in_ is None or snapshot.in_ is snapshot.out:
+        whole = whole_reads(rows, snapshot)
+        if not has_own_in_lists(snapshot):
             rows = rows.copy()
             rows[:, 1] &= OUTWARD
-        observed = self.hot.observe(rows)
+        observed = self.hot.observe(rows, whole)
         for step in observed.steps:
-            self.copies.follow(step, snapshot)
+            self.copies.follow(step, snapshot, self.mutations)
         return observed.held, observed.counters
 
 
 class CachedQuery:
     """A query whose reads pass through a cache: values are the query's own, counters say what crossed the link."""
 
-    def __init__(self, query: Query, cache: DeviceCache) -> None:
+    def __init__(self, query: Query, cache: HostCache) -> None:
         self._query = query
         self._cache = cache
 

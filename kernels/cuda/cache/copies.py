@@ -1,0 +1,181 @@
+"""`DeviceCopies`: copies of lists in the device's memory, and one word a list that tells kernels where they are.
+
+The host decides (`HotCache`); what it decided is sent as it comes, so that an update costs what changes. A word has to
+be there before the kernel that reads by it is launched, and what is launched later sees what was launched before.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.cache import HotCache, Plan
+from grapin.cache.chunks import NOWHERE
+from grapin.cache.mutations import Mutations
+from grapin.cache.plan import Step
+from grapin.counters import Counters
+from grapin.errors import DeviceUnavailable
+from grapin.graph.snapshot import Lists, Snapshot
+from grapin.kernels.cuda.backend import Backend, Transfer
+from grapin.kernels.cuda.cache.upkeep import bind_upkeep
+from grapin.kernels.cuda.lists import (
+    ARRAY_BITS,
+    NOT_HELD,
+    DeviceLists,
+    counters_of,
+    new_reading,
+)
+from grapin.units import format_bytes
+
+Places = NDArray[np.int64]
+
+
+class DeviceCopies:
+    """Neighbours and weights of cached lists, each list where `HotCache.positions` says."""
+
+    def __init__(
+        self, backend: Backend, hot: HotCache, transfer: Transfer, weight_dtype: Any, **sizes: Any
+    ) -> None:
+        self._backend = backend
+        self._holdings = hot.holdings
+        self._transfer = transfer
+        hot.holdings.chunks.noted = []
+        capacity, arrays = hot.holdings.chunks.capacity, hot.holdings.arrays
+        try:
+            self.neighbours = backend.empty(capacity, np.int32)
+            self.weights = backend.empty(capacity if arrays > 1 else 0, weight_dtype or np.int32)
+        except DeviceUnavailable as error:
+            size = format_bytes(hot.settings.capacity)
+            raise DeviceUnavailable(
+                f"there is no room for a cache of {size}, ask for less: {error}"
+            ) from error
+        self.held = [backend.full(1, NOT_HELD, np.int64) for _ in range(2)]
+        """By direction, out and in, and by vertex: what kernels know of each list (`lists.py`)."""
+        self._kernels = bind_upkeep(backend, weights=arrays > 1, **sizes)
+        nothing: NDArray[Any] = np.empty(0, np.int32)
+        self._edges = [(nothing, None, None), (nothing, None, None)]
+        """By direction: the store's array of neighbours, and its edges as kernels read them."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of device memory."""
+        arrays = (self.neighbours, self.weights, *self.held)
+        return sum(int(array.nbytes) for array in arrays)
+
+    def contents(self) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return neighbours and weights as they are on the device now."""
+        return self._backend.download(self.neighbours), self._backend.download(self.weights)
+
+    def reach(self, bound: int) -> None:
+        """Make room for words of vertices below a bound, at least doubling it."""
+        for inward, held in enumerate(self.held):
+            if bound > len(held):
+                grown = self._backend.full(max(bound, 2 * len(held)), NOT_HELD, np.int64)
+                self._backend.copy(self._backend.part(grown, 0, len(held)), held)
+                self.held[inward] = grown
+
+    def carry_out(self, plan: Plan, snapshot: Snapshot) -> Counters:
+        """Move copies, then load lists, then tell where all are; return what crossed the link for that."""
+        self.reach(snapshot.bound)
+        self._move(plan)
+        sides = ((inward, plan.loaded[plan.loaded & 1 == inward]) for inward in (0, 1))
+        loads = sum((self._load(inward, places, snapshot) for inward, places in sides), Counters())
+        self.tell()
+        return loads
+
+    def prepare(self, step: Step, mutations: Mutations, filling: Places, found: NDArray[np.uint8]) -> None:
+        """Do what must be done before lists are read: those that `filling` names still lack all but so many arrays."""
+        self._move(step.plan)
+        self._mend(step, mutations)
+        self.tell(filling, found)
+        # By the next walk they are there.
+        self._holdings.chunks.note(filling)
+
+    def tell(self, filling: Places | None = None, found: NDArray[np.uint8] | None = None) -> None:
+        """Send the words of all lists that have changed; those being filled have so many arrays as yet."""
+        noted = self._holdings.chunks.noted
+        if not noted:
+            return
+        places = np.unique(np.concatenate(noted))
+        noted.clear()
+        positions = self._holdings.chunks.positions[places]
+        arrays = np.where(self._holdings.debts[places] > 0, 0, self._holdings.copied[places]).astype(np.int64)
+        if filling is not None and found is not None:
+            arrays[np.searchsorted(places, filling)] = found
+        words = np.where(positions == NOWHERE, NOT_HELD, positions << ARRAY_BITS | arrays)
+        for inward, held in enumerate(self.held):
+            side = places & 1 == inward
+            if side.any():
+                vertices = (places[side] >> 1).astype(np.int32)
+                self._launch("hold", (vertices, words[side]), held)
+
+    def take_counts(self, touched: Any, count: int, accesses: Any, counts: Any) -> None:
+        """Move the bytes of the lists that were touched to `counts`, and clear them."""
+        self._launch("take_counts", (), touched, np.int64(count), accesses, counts)
+
+    def _move(self, plan: Plan) -> None:
+        """Read all that moves before any of it is written, through memory as large as it is."""
+        total = int(plan.lengths.sum())
+        if not total:
+            return
+        upload = self._backend.upload
+        bounds = upload(np.concatenate((np.zeros(1, np.int64), np.cumsum(plan.lengths))))
+        sources, targets = upload(plan.sources), upload(plan.targets)
+        for array in (self.neighbours, self.weights)[: self._holdings.arrays]:
+            between = self._backend.empty(total, array.dtype)
+            self._backend.launch(self._kernels.copy_stretches, bounds, sources, array, bounds, between)
+            self._backend.launch(self._kernels.copy_stretches, bounds, bounds, between, targets, array)
+
+    def _mend(self, step: Step, mutations: Mutations) -> None:
+        if not len(step.patched):
+            return
+        records = mutations.since(step.patched, step.missed_from)
+        columns = (
+            step.patched_at,
+            step.patched_length,
+            *records._replace(weights=records.weights.astype(self.weights.dtype, copy=False)),
+        )
+        self._launch("mend", columns, self.neighbours, self.weights)
+
+    def _load(self, inward: int, places: Places, snapshot: Snapshot) -> Counters:
+        """Let a walk over lists of one direction leave their copies behind; return what that took."""
+        if not len(places):
+            return Counters()
+        backend, count = self._backend, len(places)
+        lists = snapshot.in_ if inward else snapshot.out
+        assert lists is not None
+        vertices = places >> 1
+        # The walk is over these lists and no others, so its vertices are their numbers here.
+        known = DeviceLists(
+            backend.upload(lists.starts[vertices]),
+            backend.upload(lists.degrees[vertices]),
+            *self._seen(inward, lists),
+            backend.upload(self._holdings.chunks.positions[places] << ARRAY_BITS),
+            self.neighbours,
+            self.weights,
+        )
+        reading = new_reading(backend, backend.empty(count, np.int32))
+        items, bounds = backend.upload(np.arange(count, dtype=np.int32)), backend.upload(np.array([0, count]))
+        where = known, reading, known, np.int64(inward)
+        backend.launch(self._kernels.load.walk, *where, items, bounds, np.int64(0))
+        backend.launch(self._kernels.load.walk_long, *where)
+        read = counters_of(backend.download(reading.tallies))
+        return replace(read, edges=0, lists=0, loads=count, load_bytes=read.bytes)
+
+    def _seen(self, inward: int, lists: Lists) -> tuple[Any, Any]:
+        """Return the store's edges as kernels read them."""
+        source, neighbours, weights = self._edges[inward]
+        if neighbours is None or source.ctypes.data != lists.neighbours.ctypes.data:
+            stored = lists.weights if self._holdings.arrays > 1 else self._no_weights()
+            neighbours = self._backend.edges(lists.neighbours, self._transfer)
+            weights = self._backend.edges(stored, self._transfer)
+            self._edges[inward] = lists.neighbours, neighbours, weights
+        return neighbours, weights
+
+    def _no_weights(self) -> NDArray[Any]:
+        return np.empty(0, self.weights.dtype)
+
+    def _launch(self, name: str, sent: tuple[NDArray[Any], ...], *arguments: Any) -> None:
+        """Launch a kernel on columns that are sent to it, and on what is there."""
+        self._backend.launch(getattr(self._kernels, name), *map(self._backend.upload, sent), *arguments)
