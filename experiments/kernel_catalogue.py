@@ -16,29 +16,42 @@ from unittest.mock import patch
 from numba import typeof
 
 from experiments.assembly import fingerprint
+from grapin.cache import CacheSettings
 from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, next_batch
 from grapin.graph import Graph
 from grapin.kernels import cuda
 from grapin.kernels.cuda.backend import Shape
+from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.compiling import Compiler
 from grapin.kernels.cuda.pagerank import query as pagerank
 from grapin.kernels.cuda.programs import make_query
 from grapin.kernels.cuda.simulator import Simulator
 from grapin.kernels.rules import rebind
 from grapin.programs import Program
+from grapin.programs.program import Monotone
 from grapin.randomness import Draws
 from grapin.systems import SYSTEMS, System
+from grapin.work import Query
 
 NEEDS_GPU = ("grapin.kernels.cuda.description", "grapin.kernels.cuda.gpu")
 """What cannot be imported without CuPy; neither has kernels."""
 SCALE = 4
 """Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""
 RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer="resident")
-WORKLOADS: tuple[tuple[Program, System], ...] = (
-    *product(PROGRAMS.values(), (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp"))),
-    (PROGRAMS["bfs"], RESIDENT),
+WORKLOADS: tuple[tuple[Program, System, str], ...] = (
+    *product(
+        PROGRAMS.values(),
+        (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp")),
+        ("none",),
+    ),
+    (PROGRAMS["bfs"], RESIDENT, "none"),
+    *product(PROGRAMS.values(), (SYSTEMS["bounded"],), ("adaptive",)),
+    *product((PROGRAMS["bfs"], PROGRAMS["sssp"]), (SYSTEMS["grapin"],), ("published",)),
 )
-"""Each program under each kind of repair, and what else it takes to launch every kernel."""
+"""Each program under each kind of repair and with a cache that is asked before every walk, and what else it takes to
+launch every kernel."""
+ROOM = {"capacity": 400, "chunk": 160}
+"""Bytes of a cache that has lists to give up and to move."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +104,10 @@ class Binding(Simulator):
 def catalogue(program: str | None = None, kind: str = "directed") -> Iterator[Entry]:
     """Yield every kernel, of one program or of all, once for each binding and list of types that make it differ."""
     found: set[tuple[str, Any]] = set()
-    for one, system in WORKLOADS:
+    for one, system, policy in WORKLOADS:
         if program is not None and one.name != program:
             continue
-        for entry in _entries(one, system, kind):
+        for entry in _entries(one, system, policy, kind):
             identity = fingerprint(entry.function), entry.types
             if identity not in found:
                 found.add(identity)
@@ -108,20 +121,34 @@ def shipped() -> set[str]:
     return {kernel.__name__ for module in modules for kernel in getattr(module, "KERNELS", ())}
 
 
-def _entries(program: Program, system: System, kind: str) -> Iterator[Entry]:
-    watching, binding = _watched(program, system, kind), Binding()
-    graph = hub_graph(kind, SCALE, seed=0)
-    make_query(binding, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
+def _entries(program: Program, system: System, policy: str, kind: str) -> Iterator[Entry]:
+    watching, binding = _watched(program, system, policy, kind), Binding()
+    _query(binding, program, system, policy, hub_graph(kind, SCALE, seed=0))
     for place, types in watching.types.items():
         name, function = binding.kernels[place]
         for one in types:
             yield Entry(name, program.name, system.repair, function, one)
 
 
-def _watched(program: Program, system: System, kind: str) -> Watching:
+def _query(backend: Simulator, program: Program, system: System, policy: str, graph: Graph) -> Query:
+    query = make_query(backend, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
+    if policy == "none":
+        return query
+    arrays = 2 if isinstance(program, Monotone) and program.weighted else 1
+    cache = CudaCache(
+        backend,
+        CacheSettings(policy, **ROOM),
+        system.transfer,
+        arrays=arrays,
+        weight_dtype=graph.weight_dtype,
+    )
+    return cache.attach(query)
+
+
+def _watched(program: Program, system: System, policy: str, kind: str) -> Watching:
     watching = Watching()
     graph: Graph = hub_graph(kind, SCALE, seed=0)
-    query = make_query(watching, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
+    query = _query(watching, program, system, policy, graph)
     query.start(graph.snapshot(), tracing=False)
     draws = Draws(0, "batches")
     # Rounding adds up over thousands of batches before ranks are computed anew; here that has to happen at once.

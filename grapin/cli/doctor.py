@@ -66,7 +66,7 @@ def command(name: str | None, scale: int | None, seed: int) -> int:
 
 
 def _test(name: str, scale: int, seed: int) -> int:
-    from grapin.engine.selftest import KINDS, PROGRAMS, selftest
+    from grapin.engine.selftest import KINDS, PROGRAMS, selftest, ways
 
     open_device(name)
     if name == "cuda":
@@ -74,13 +74,14 @@ def _test(name: str, scale: int, seed: int) -> int:
 
         print_table("this GPU", ("what", "value"), list(describe().items()), numbers=False)
     trials = []
-    with progress(f"testing {name}", len(KINDS) * len(PROGRAMS) * len(SYSTEMS)) as advance:
+    tried = ways(name)
+    with progress(f"testing {name}", len(KINDS) * len(PROGRAMS) * len(tried)) as advance:
         for trial in selftest(name, scale=scale, seed=seed):
             trials.append(trial)
             advance(1)
     print_table(
         f"self-test of {name} on graphs of {2**scale:,} vertices, seed {seed}",
-        ("program", "graph", *SYSTEMS),
+        ("program", "graph", *tried),
         [
             (
                 program,

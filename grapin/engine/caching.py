@@ -28,6 +28,10 @@ def check_cache(
             f"cache={given!r} must be left out on device={device.name!r}, which keeps no copies of lists: "
             "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
         )
+    if system.transfer == "resident":
+        raise InvalidArgument(
+            f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
+        )
     edge_bytes = graph.snapshot().edges * ELEMENT * _arrays(graph, programs)
     settings = read_settings(given, policy=system.cache, edge_bytes=edge_bytes)
     if settings.policy == "none" and not isinstance(given, CacheSettings) and ":" not in str(given):

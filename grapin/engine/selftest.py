@@ -1,4 +1,7 @@
-"""The self-test of a device: every program under every system on small graphs full of ties, held against the reference.
+"""The self-test of a device: every program under every system, with a cache too where the system keeps copies.
+
+It runs on small graphs full of ties; answers are held against the reference, copies against the store.
+
 
 What a GPU does with a kernel cannot be known from elsewhere; this is what to run first on a new one. The graphs have
 lists of every length that kernels tell apart, weights of 0, and equal keys; the batches insert, delete and
@@ -15,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch, edge_keys
+from grapin.engine.devices import device as find_device
 from grapin.engine.engine import Engine
 from grapin.engine.verify import verify_answer
+from grapin.engine.verify_copies import verify_copies
 from grapin.errors import GrapinError
 from grapin.generators import generate
 from grapin.graph import Graph
@@ -24,6 +29,7 @@ from grapin.graph.allocation import Allocate
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
 from grapin.randomness import Draws
 from grapin.systems import SYSTEMS, System
+from grapin.work import CachingDevice
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
@@ -37,6 +43,9 @@ LARGEST_WEIGHT = 4
 """Few different weights, so that many paths are equally good; 0 is among them."""
 VERTICES_FROM = 2
 """From this batch on vertices come and go too."""
+CACHE = "30%"
+"""Room for copies, where there is a cache: too little for all lists, so that some have to go."""
+WITH_CACHE = " + cache"
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,7 @@ class Trial:
 
     program: str
     system: str
+    """Its name, followed by `WITH_CACHE` where lists were cached."""
     kind: str
     seconds: float
     wrong: str | None
@@ -60,26 +70,44 @@ def selftest(
     kinds: Iterable[str] = KINDS,
 ) -> Iterator[Trial]:
     """Try a device on graphs of `2**scale` vertices, and yield how each trial ended."""
-    for kind, program, system in product(kinds, PROGRAMS.values(), systems):
+    for kind, program, way in product(kinds, PROGRAMS.values(), ways(device, systems)):
         begin = time.perf_counter()
-        wrong = _wrong(device, program, SYSTEMS[system], kind, scale, seed)
-        yield Trial(program.name, system, kind, time.perf_counter() - begin, wrong)
+        wrong = _wrong(device, program, way, kind, scale, seed)
+        yield Trial(program.name, way, kind, time.perf_counter() - begin, wrong)
 
 
-def _wrong(device: str, program: Program, system: System, kind: str, scale: int, seed: int) -> str | None:
+def ways(device: str, systems: Iterable[str] = tuple(SYSTEMS)) -> list[str]:
+    """Return how a device is tried: under each system, and with a cache where both can have one."""
+    caching = isinstance(find_device(device), CachingDevice)
+    found = []
+    for name in systems:
+        cached = caching and SYSTEMS[name].cache != "none"
+        found += [name, name + WITH_CACHE] if cached else [name]
+    return found
+
+
+def _wrong(device: str, program: Program, way: str, kind: str, scale: int, seed: int) -> str | None:
+    system = SYSTEMS[way.removesuffix(WITH_CACHE)]
+    cache = CACHE if way.endswith(WITH_CACHE) else None
     try:
         graph = hub_graph(kind, scale, seed, edge_allocation(device, system))
         draws = Draws(seed, "batches")
-        engine = Engine(graph, program, device=device, system=system)
-        verify_answer(engine.answers[0], graph)
+        engine = Engine(graph, program, device=device, system=system, cache=cache)
+        _verify(engine)
         for number in range(BATCHES):
             engine.apply(next_batch(graph, draws, vertices=number >= VERTICES_FROM))
-            verify_answer(engine.answers[0], graph)
+            _verify(engine)
     except GrapinError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - drivers fail in their own ways, and the other trials still tell something
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def _verify(engine: Engine) -> None:
+    verify_answer(engine.answers[0], engine.graph)
+    if engine.cache is not None:
+        verify_copies(engine._cache, engine.graph.snapshot())  # noqa: SLF001  (how copies are kept is not public)
 
 
 def edge_allocation(device: str, system: System) -> Allocate | None:

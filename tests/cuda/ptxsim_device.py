@@ -4,10 +4,12 @@ from typing import Any
 
 from ptxsim_backend import Ptx, missing
 
+from grapin.cache import CacheSettings
+from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.programs import make_query
 from grapin.programs import Program
 from grapin.systems import System
-from grapin.work import Query
+from grapin.work import Cache, Query
 
 name = "ptxsim"
 unavailable = missing
@@ -17,3 +19,7 @@ BACKEND = Ptx()
 
 def query(program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int) -> Query:
     return make_query(BACKEND, program, system, weight_dtype=weight_dtype, directed=directed)
+
+
+def cache(settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> Cache:
+    return CudaCache(BACKEND, settings, system.transfer, arrays=arrays, weight_dtype=weight_dtype)

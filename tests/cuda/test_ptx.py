@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cache_checking import check_mending, check_moves
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba import cuda
@@ -12,6 +13,7 @@ from ptxsim_backend import Ptx, missing
 from ptxsim_device import BACKEND
 
 import grapin
+from grapin.cache import CacheSettings
 from grapin.engine.devices import DEVICES
 from grapin.engine.selftest import PROGRAMS, selftest
 from grapin.engine.verify import verify_answer
@@ -19,6 +21,7 @@ from grapin.kernels.cuda.backend import Shape
 from grapin.programs import Program
 from grapin.systems import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
+from grapin.testing.verifying import verify_engine
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
@@ -71,6 +74,39 @@ def test_after_any_stream_compiled_kernels_give_the_reference_answer(
     for batch in mutations.batches:
         engine.apply(batch)
         verify_answer(engine.answers[0], graph)
+
+
+@pytest.mark.parametrize("system", ["bounded", "grapin"])
+@pytest.mark.parametrize("name", PROGRAMS if DEEP else ["sssp", "pagerank"])
+@given(data=st.data())
+@settings(max_examples=200 if DEEP else 6)
+def test_compiled_kernels_read_and_keep_copies_in_a_cache(
+    system: str, name: str, data: st.DataObject
+) -> None:
+    mutations: MutationStream = data.draw(mutation_streams(weights="int32", directed=True), label="mutations")
+    graph = grapin.Graph.from_edges(**mutations.start)
+    assume(graph.vertices)
+    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
+    BACKEND.quantum = data.draw(st.sampled_from(QUANTA), label="quantum")
+    BACKEND.seed = data.draw(st.integers(1, 2**31), label="seed")
+    room = CacheSettings(
+        SYSTEMS[system].cache, data.draw(st.integers(40, 600), label="capacity"), chunk=160, window=2
+    )
+    program = made_for(PROGRAMS[name], graph)
+    engine = grapin.Engine(graph, program, system=system, device="ptxsim", cache=room)
+    verify_engine(engine)
+    for batch in mutations.batches:
+        engine.apply(batch)
+        verify_engine(engine)
+
+
+@given(data=st.data())
+@settings(max_examples=1000 if DEEP else 10)
+def test_compiled_kernels_move_and_mend_copies_as_the_cpu_does(data: st.DataObject) -> None:
+    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
+    BACKEND.quantum = data.draw(st.sampled_from(QUANTA), label="quantum")
+    check_moves(BACKEND, data)
+    check_mending(BACKEND, data)
 
 
 @pytest.mark.deep
