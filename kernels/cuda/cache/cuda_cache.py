@@ -9,7 +9,7 @@ says; what that costs is that the host looks at every round.
 """
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from grapin.kernels.device_cache import OUTWARD, DeviceCache, has_own_in_lists
 from grapin.work import Query, Work
 
 
+@runtime_checkable
 class Cacheable(Query, Protocol):
     """A query that can be told to read through a cache."""
 
@@ -55,11 +56,11 @@ class CudaCache(DeviceCache):
         self.touched = backend.empty(0, np.uint32)
         """Room for the place numbers of the lists that it reads."""
 
-    def attach(self, query: Any) -> Query:
+    def attach(self, query: Query) -> Query:
         """Return the query, reading through the cache."""
+        assert isinstance(query, Cacheable)
         query.read_through(self)
-        attached: Query = query
-        return attached
+        return query
 
     def nbytes(self) -> int:
         """Return the bytes of device memory."""
