@@ -98,32 +98,43 @@ class Chunks:
         return given
 
     def reclaim(self) -> tuple[Places, NDArray[np.int64]]:
-        """Make marked space ready to be reserved; return whose slots may have moved, and where they were."""
+        """Make marked space ready to be reserved; return whose slots may have moved, and where they were.
+
+        Moved one after the other in this order, none is written over one that is still to be moved: what is compacted
+        goes towards the beginning of its chunk, and what goes to another chunk goes behind what that has left.
+        """
         affected = np.flatnonzero(self._tails - self._begins > self._live)
         # Emptiest first; the head hands its lists to the tail until one of them can do no more (Algorithm 3, line 14).
         order = affected[np.argsort(self._live[affected], kind="stable")]
         kept = [self._in_use(int(chunk)) for chunk in order]
-        moved_places = np.concatenate([np.empty(0, np.int64), *kept])
-        before = self.positions[moved_places]
+        before = [self.positions[places] for places in kept]
         for chunk in order:
             self._tails[chunk] = self._begins[chunk]
             self._live[chunk] = 0
             self._slots[chunk] = []
+        moved = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+
+        def hand(giver: int, count: int, taker: int) -> None:
+            """Put the first lists that one chunk has left behind what is in another."""
+            places, positions = kept[giver][:count], before[giver][:count]
+            self._append(int(order[taker]), places, self.rooms[places])
+            moved.append((places, positions))
+            kept[giver], before[giver] = kept[giver][count:], before[giver][count:]
+
         head, tail = 0, len(order) - 1
         if len(order):
-            self._append(int(order[tail]), kept[tail], self.rooms[kept[tail]])
+            hand(tail, len(kept[tail]), tail)
         while head < tail:
-            rooms = self.rooms[kept[head]]
             room = self._ends[order[tail]] - self._tails[order[tail]]
-            moved = int(np.searchsorted(np.cumsum(rooms), room, side="right"))
-            self._append(int(order[tail]), kept[head][:moved], rooms[:moved])
-            kept[head] = kept[head][moved:]
+            sizes = np.cumsum(self.rooms[kept[head]])
+            hand(head, int(np.searchsorted(sizes, room, side="right")), tail)
             if len(kept[head]):
                 tail -= 1
-                self._append(int(order[tail]), kept[tail], self.rooms[kept[tail]])
+                hand(tail, len(kept[tail]), tail)
             else:
                 head += 1
-        return moved_places, before
+        places, positions = (np.concatenate(column) for column in zip(*moved, strict=True))
+        return places, positions
 
     def _in_use(self, chunk: int) -> Places:
         """Return the places in a chunk that did not leave, in order."""

@@ -176,6 +176,7 @@ class HotCache:
             np.concatenate((sources, before[fits])),
             np.empty(0, np.int64),
             Counters(),
+            outgrown=int(np.count_nonzero(holdings.copied[grown[fits]])),
         )
 
     def _reclaim(self, needed: int) -> tuple[Places, NDArray[np.int64]]:
@@ -185,12 +186,21 @@ class HotCache:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return chunks.reclaim()
 
-    def _planned(self, moved: Places, sources: NDArray[np.int64], loaded: Places, counters: Counters) -> Plan:
+    def _planned(
+        self,
+        moved: Places,
+        sources: NDArray[np.int64],
+        loaded: Places,
+        counters: Counters,
+        *,
+        outgrown: int = 0,
+    ) -> Plan:
         holdings = self.holdings
         targets = holdings.chunks.positions[moved]
-        real = (sources != targets) & (holdings.copied[moved] > 0)
+        stay = (sources == targets) & (np.arange(len(moved)) < len(moved) - outgrown)
+        real = ~stay & (holdings.copied[moved] > 0)
         moved = moved[real]
-        return Plan(moved, sources[real], targets[real], holdings.stored[moved], loaded, counters)
+        return Plan(moved, sources[real], targets[real], holdings.stored[moved], outgrown, loaded, counters)
 
 
 def _policy(name: str) -> Policy:

@@ -17,10 +17,13 @@ class Plan:
     """First all moves, then all loads. Positions and lengths are in elements."""
 
     moved: NDArray[np.int64] = field(default_factory=_none)
-    """Lists whose copy goes from one position to another; all are read before any is written."""
+    """Lists whose copy goes from one position to another. They may be moved in this order, portion by portion, but for
+    the last `outgrown`, which must be read before any list is written, and written after all others."""
     sources: NDArray[np.int64] = field(default_factory=_none)
     targets: NDArray[np.int64] = field(default_factory=_none)
     lengths: NDArray[np.int64] = field(default_factory=_none)
+    outgrown: int = 0
+    """How many of them move because they have outgrown their slot: that may have been given to another."""
     loaded: NDArray[np.int64] = field(default_factory=_none)
     """Lists to read from the host now, each to where `HotCache.positions` says."""
     counters: Counters = field(default_factory=Counters)

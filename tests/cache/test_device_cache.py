@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grapin
-from grapin.cache import CacheSettings, HotCache, adaptive
+from grapin.cache import CacheSettings, HotCache, Plan, adaptive
 from grapin.cache.chunks import NOWHERE
 from grapin.cache.oracle import Coming, Oracle, coming_of
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.cache import HostCache
+from grapin.kernels.cpu.cache.copies import HostCopies
 from grapin.testing import MutationStream, mutation_streams
 from grapin.trace import changed_lists, whole_reads
 
@@ -85,6 +86,11 @@ def check_copies(cache: HostCache, snapshot: Snapshot) -> int:
 def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
     policy: str, data: st.DataObject, seed: int
 ) -> None:
+    try_reads(policy, data, seed)
+
+
+def try_reads(policy: str, data: st.DataObject, seed: int) -> None:
+    """Let any reads pass through a cache while any batches change the graph, and look at it after each."""
     stream: MutationStream = data.draw(mutation_streams(weights="int32"))
     graph = grapin.Graph.from_edges(**stream.start)
     random = np.random.default_rng(seed)
@@ -114,6 +120,28 @@ def test_copies_equal_the_store_and_space_adds_up_whatever_is_read(
             assert (held <= phase[:, 4]).all()
             assert counters.edges == phase[:, 3].sum()
             assert counters.cached_edges == phase[held >= phase[:, 4], 3].sum()
+
+
+def move_one_by_one(copies: HostCopies, plan: Plan) -> None:
+    """Move lists as little at a time as a plan allows."""
+    last = len(plan.moved) - plan.outgrown
+    for array in (copies.neighbours, copies.weights)[: copies._hot.holdings.arrays]:
+        parts = [
+            array[at : at + length].copy() for at, length in zip(plan.sources, plan.lengths, strict=True)
+        ]
+        for entry in range(len(plan.moved)):
+            at, length = plan.sources[entry], plan.lengths[entry]
+            part = array[at : at + length].copy() if entry < last else parts[entry]
+            array[plan.targets[entry] : plan.targets[entry] + length] = part
+
+
+@pytest.mark.parametrize("policy", ["published", "adaptive"])
+@given(data=st.data(), seed=st.integers(0, 1 << 30))
+def test_lists_may_be_moved_one_after_the_other_in_the_order_of_the_plan(
+    policy: str, data: st.DataObject, seed: int
+) -> None:
+    with patch.object(HostCopies, "_move", move_one_by_one):
+        try_reads(policy, data, seed)
 
 
 @pytest.mark.parametrize("policy", ["published", "adaptive"])

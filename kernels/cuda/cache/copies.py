@@ -5,6 +5,7 @@ be there before the kernel that reads by it is launched, and what is launched la
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,17 +116,46 @@ class DeviceCopies:
         self._launch("take_counts", (), touched, np.int64(count), accesses, counts)
 
     def _move(self, plan: Plan) -> None:
-        """Read all that moves before any of it is written, through memory as large as it is."""
-        total = int(plan.lengths.sum())
-        if not total:
-            return
-        upload = self._backend.upload
-        bounds = upload(np.concatenate((np.zeros(1, np.int64), np.cumsum(plan.lengths))))
-        sources, targets = upload(plan.sources), upload(plan.targets)
-        for array in (self.neighbours, self.weights)[: self._holdings.arrays]:
-            between = self._backend.empty(total, array.dtype)
-            self._backend.launch(self._kernels.copy_stretches, bounds, sources, array, bounds, between)
-            self._backend.launch(self._kernels.copy_stretches, bounds, bounds, between, targets, array)
+        """Move lists through memory of two chunks at most, and as much as has outgrown its slot."""
+        last = len(plan.moved) - plan.outgrown
+        aside = self._take(plan, slice(last, None))
+        portions = (
+            (np.cumsum(plan.lengths[:last]) - 1) // self._holdings.chunks.chunk if last else np.empty(0)
+        )
+        for bounds in pairwise([0, *(np.flatnonzero(np.diff(portions)) + 1), last]):
+            portion = slice(*bounds)
+            self._put(plan, portion, self._take(plan, portion))
+        self._put(plan, slice(last, None), aside)
+
+    def _take(self, plan: Plan, portion: slice) -> list[Any]:
+        """Return the lists of a part of a plan, one behind the other, for each array of copies."""
+        lengths = plan.lengths[portion]
+        taken = [self._backend.empty(int(lengths.sum()), array.dtype) for array in self._arrays()]
+        for array, between in zip(self._arrays(), taken, strict=True):
+            columns = _bounds(lengths), plan.sources[portion], _bounds(lengths)
+            self._copy_stretches(*columns, array, between)
+        return taken
+
+    def _put(self, plan: Plan, portion: slice, taken: list[Any]) -> None:
+        """Write them to where they go."""
+        lengths = plan.lengths[portion]
+        for array, between in zip(self._arrays(), taken, strict=True):
+            columns = _bounds(lengths), _bounds(lengths), plan.targets[portion]
+            self._copy_stretches(*columns, between, array)
+
+    def _copy_stretches(
+        self,
+        bounds: NDArray[np.int64],
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        source: Any,
+        target: Any,
+    ) -> None:
+        if bounds[-1]:
+            self._launch("copy_stretches", (bounds, sources, targets), source, target)
+
+    def _arrays(self) -> tuple[Any, ...]:
+        return (self.neighbours, self.weights)[: self._holdings.arrays]
 
     def _mend(self, step: Step, mutations: Mutations) -> None:
         if not len(step.patched):
@@ -179,3 +209,8 @@ class DeviceCopies:
     def _launch(self, name: str, sent: tuple[NDArray[Any], ...], *arguments: Any) -> None:
         """Launch a kernel on columns that are sent to it, and on what is there."""
         self._backend.launch(getattr(self._kernels, name), *map(self._backend.upload, sent), *arguments)
+
+
+def _bounds(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where stretches of these lengths begin when they lie end to end, and where the last one ends."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))

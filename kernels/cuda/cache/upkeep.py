@@ -34,7 +34,7 @@ def entry_of(bounds: Any, element: Any) -> Any:
     return low
 
 
-def copy_stretches(bounds: Any, origins: Any, source: Any, places: Any, target: Any) -> None:
+def copy_stretches(bounds: Any, sources: Any, targets: Any, source: Any, target: Any) -> None:
     """Copy stretches of one array to places of another, an element a thread: however long they are, all are busy.
 
     The stretches end to end have `bounds`; no two of them may meet in the target, nor a target in a source.
@@ -42,7 +42,7 @@ def copy_stretches(bounds: Any, origins: Any, source: Any, places: Any, target: 
     for element in range(cuda.grid(1), bounds[bounds.size - 1], cuda.gridsize(1)):
         entry = entry_of(bounds, element)
         within = element - bounds[entry]
-        target[places[entry] + within] = source[origins[entry] + within]
+        target[targets[entry] + within] = source[sources[entry] + within]
 
 
 def mend(
