@@ -1,5 +1,6 @@
 """A cache in device memory: after any batch answers and copies are right, and what crossed the link is counted."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -194,6 +195,7 @@ def test_a_cache_that_does_not_fit_into_device_memory_says_how_large_it_is() -> 
 
 def test_the_command_runs_with_a_cache_on_the_simulated_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     with small_device():
-        command = "run rmat:4:2 --batches 2 --batch-size 4 --device cudasim --cache 50% --verify"
+        command = "run rmat:4:2 --batches 2 --batch-size 4 --device cudasim --cache 50% --verify --json -"
         assert main(command.split()) == 0
-    assert "adaptive" in capsys.readouterr().out
+    record = json.loads(capsys.readouterr().out)
+    assert (record["device"], record["cache"]["policy"]) == ("cudasim", "adaptive")
