@@ -6,13 +6,22 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from grapin.bench.surroundings import processor
 
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Real graphs, where they lie beside the checkout."""
+
+
+class Place(NamedTuple):
+    """Where a bar stands in a figure of lines or groups (`experiments/panels.py`)."""
+
+    panel: str
+    line: str
+    x: float | str
+    """A number on an axis, or what a group is called."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Bar:
     remark: str = ""
     published: float | None = None
     """What others measured or stated of the same, in the same unit."""
+    place: Place | None = None
 
     @property
     def ratio(self) -> float | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Place
 from experiments.drawing import save
 from experiments.experiment import FOLDER, Experiment, lacking
 from grapin.bench.surroundings import surroundings
@@ -60,6 +60,7 @@ def bars_of(record: Record) -> list[Bar]:
     return [
         Bar(
             figure=math.nan if row["figure"] is None else row["figure"],
+            place=Place(*row["place"]) if row.get("place") else None,
             **{name: row[name] for name in fields},
         )
         for row in record["bars"]
