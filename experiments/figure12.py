@@ -85,7 +85,7 @@ EXPERIMENT = Experiment(
     difference=(
         "our rounds of BFS, SSSP and CC read each list about once a batch, so that none is hotter than another and "
         "room gains by the part of the edges that it holds, until it holds all and only the device's memory is left, "
-        "whose bandwidth the model takes for its speed; Grapin reads a tenth of its vertices most, and its kernels "
+        "whose bandwidth the model takes for its speed; a tenth of Grapin's vertices are read most, and its kernels "
         "take longer. PageRank, which reads some lists much more often than others, comes near."
     ),
     answer=_answer,
