@@ -8,12 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import grapin
+from grapin.cache import CacheSettings, replay
 from grapin.engine.devices import device
 from grapin.engine.selftest import selftest
 from grapin.engine.verify import verify_answer
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
 from grapin.systems import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
+from grapin.testing.verifying import verify_engine
 
 pytestmark = pytest.mark.skipif(
     device("cuda").unavailable() is not None, reason=f"no GPU: {device('cuda').unavailable()}"
@@ -53,6 +55,30 @@ def test_after_any_stream_the_gpu_gives_the_reference_answer(
     for batch in mutations.batches:
         engine.apply(batch)
         verify_answer(engine.answers[0], graph)
+
+
+@pytest.mark.parametrize("cache", ["adaptive:50%", "published:50%"])
+@pytest.mark.parametrize("name", PROGRAMS)
+@given(data=st.data())
+def test_after_any_stream_the_gpu_holds_the_store_s_lists_and_counts_what_a_replay_does(
+    name: str, cache: str, data: st.DataObject
+) -> None:
+    mutations: MutationStream = data.draw(mutation_streams(weights="int32"), label="mutations")
+    graph = grapin.Graph.from_edges(**mutations.start)
+    assume(graph.vertices)
+    engine = grapin.Engine(graph, make(name, graph), device="cuda", cache=cache, trace=True)
+    reports = [engine.started]
+    for batch in mutations.batches:
+        reports.append(engine.apply(batch))
+        verify_engine(engine)
+    trace = engine.trace
+    about = trace.about["cache"]
+    arrays = about.pop("arrays")
+    replayed = replay(CacheSettings(**about), trace.reads, trace.phases, trace.changes, arrays=arrays)
+    assert [report.counters for report in reports] == [
+        observed.counters if plan is None else plan.counters + observed.counters
+        for plan, observed in replayed
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
