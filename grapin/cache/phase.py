@@ -35,6 +35,8 @@ class Phase:
         self._holdings = cache.holdings
         self._policy = cache.policy
         self._stretches = 0
+        self._open = False
+        """Whether one is under way, be it without reads as yet."""
         self._places: list[Places] = []
         """Lists that the stretch under way has read, in order."""
         self._iteration = 0
@@ -73,6 +75,17 @@ class Phase:
         self._steps += steps
         return np.concatenate(held), steps
 
+    def open(self, iteration: int) -> Plan:
+        """Begin what reads of an iteration belong to, before it is known how far they go; some must follow.
+
+        Returns what is to be done before they are made.
+        """
+        if self._places and iteration != self._iteration and self._elements >= self._patience:
+            self._end_stretch()
+        plan = self._begin_stretch()
+        self._steps.append(Step.of(plan))
+        return plan
+
     def end(self) -> Observed:
         """End the phase, and return all that happened."""
         self._end_stretch()
@@ -90,8 +103,9 @@ class Phase:
 
     def _begin_stretch(self) -> Plan:
         """Let the policy choose anew, if it wants to and a stretch begins that is not the first."""
-        if self._places:
+        if self._open:
             return Plan()
+        self._open = True
         self._stretches += 1
         self._holdings.stretch += 1
         again = self._stretches > 1 and self._policy.restless(self._holdings)
@@ -105,7 +119,7 @@ class Phase:
         times = np.bincount(first, minlength=len(places))[first == number]
         self._holdings.window.count(places[first == number], times)
         self._policy.settle()
-        self._places, self._elements = [], 0
+        self._places, self._elements, self._open = [], 0, False
 
     def _read(
         self, rows: NDArray[np.int64], whole: NDArray[np.bool_], plan: Plan

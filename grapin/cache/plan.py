@@ -48,6 +48,11 @@ class Step:
     filled_at: NDArray[np.int64]
     """Beside `filled`: where to."""
 
+    @classmethod
+    def of(cls, plan: Plan) -> "Step":
+        """Return a step without reads."""
+        return cls(plan, *(_none() for _ in range(6)))
+
 
 @dataclass(frozen=True, eq=False)
 class Observed:

@@ -185,6 +185,37 @@ def test_what_is_decided_does_not_depend_on_the_pieces_in_which_reads_come(
                 assert one == other
 
 
+@given(data=st.data(), seed=st.integers(0, 1 << 30))
+def test_a_device_that_opens_an_iteration_knows_what_reads_that_may_stop_early_will_find(
+    data: st.DataObject, seed: int
+) -> None:
+    graph = grapin.Graph.from_edges(**data.draw(mutation_streams(weights="int32")).start)
+    random = np.random.default_rng(seed)
+    settings = data.draw(cache_settings("adaptive"))
+    at_once, opened = (HotCache(settings, arrays=2) for _ in range(2))
+    snapshot = graph.snapshot()
+    nothing = np.empty(0, np.int64)
+    with patch.object(adaptive, "FEWEST", 1), patch.object(adaptive, "OF_READ", 0):
+        for _ in range(3 if snapshot.bound else 0):
+            at_once.begin(nothing, nothing, nothing, nothing)
+            opened.begin(nothing, nothing, nothing, nothing)
+            rows = any_reads(snapshot, 2, random)
+            # Every other iteration may stop early, whether it does or not.
+            whole = whole_reads(rows, snapshot) & (rows[:, 0] % 2 == 0)
+            expected = at_once.observe(rows, whole)
+            phase = opened.phase()
+            for iteration in np.unique(rows[:, 0]).tolist():
+                here = rows[:, 0] == iteration
+                if iteration % 2:
+                    phase.open(iteration)
+                    opened.holdings.reach(rows[here, 1])
+                    found = np.minimum(opened.holdings.copied[rows[here, 1]], rows[here, 4])
+                    assert phase.read(rows[here], whole[here])[0].tolist() == found.tolist()
+                else:
+                    phase.read(rows[here], whole[here])
+            assert phase.end().held.tolist() == expected.held.tolist()
+
+
 def test_a_read_that_stops_early_leaves_no_copy_and_uses_one_that_is_there() -> None:
     graph = grapin.Graph.from_edges([0] * 40, range(1, 41))
     cache = HostCache(CacheSettings("adaptive", 4000), arrays=1, weight_dtype=None)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from grapin.cache import CacheSettings, HotCache
 from grapin.counters import Counters
 from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, Transfer
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import TOUCHED, TRACE_FIELDS, Reading
@@ -102,8 +102,7 @@ class CachedReads:
 
     def before(self, vertices: NDArray[np.int32], inward: int, iteration: int, arrays: int) -> None:
         """Decide about the whole lists that a walk is about to read, and have their copies and words ready."""
-        lists = self._snapshot.in_ if inward and not self._one_list else self._snapshot.out
-        assert lists is not None
+        lists = self._lists(inward)
         # Which warp queued a vertex first is chance; what is held should not be.
         vertices = np.sort(vertices[lists.degrees[vertices] > 0])
         rows = np.empty((len(vertices), TRACE_FIELDS), np.int64)
@@ -112,9 +111,14 @@ class CachedReads:
         rows[:, 2], rows[:, 3] = lists.starts[vertices], lists.degrees[vertices]
         self._take(rows, whole=True)
 
-    def before_peeks(self) -> None:
-        """Have the words ready for a walk that may stop early and changes nothing."""
-        self._cache.copies.tell()
+    def before_peeks(self, vertices: NDArray[np.int32], inward: int, iteration: int) -> None:
+        """Have copies and words ready for a walk over these lists that may stop early and changes nothing."""
+        assert self._phase is not None
+        copies = self._cache.copies
+        if self._lists(inward).degrees[vertices].any():
+            copies.carry_out(self._phase.open(iteration), self._snapshot)
+        else:
+            copies.tell()
 
     def after_peeks(self, rows: NDArray[np.int64]) -> None:
         """Take in what such a walk read."""
@@ -134,6 +138,11 @@ class CachedReads:
             held = self._known(rows[:, 1])
         work = replace(work, counters=self._loads + work.counters + patches)
         return replace(work, reads=rows, whole=whole, cached=held >= rows[:, 4]) if tracing else work
+
+    def _lists(self, inward: int) -> Lists:
+        lists = self._snapshot.in_ if inward and not self._one_list else self._snapshot.out
+        assert lists is not None
+        return lists
 
     def _take(self, rows: NDArray[np.int64], *, whole: bool) -> None:
         assert self._phase is not None

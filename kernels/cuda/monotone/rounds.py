@@ -212,11 +212,14 @@ class Rounds:
         """Let the cache decide about the lists that are about to be read."""
         seen = self._board.look()
         first, last = seen.control[slot : slot + 2].tolist()
+        if first == last:
+            return
+        vertices = self._backend.download(self._backend.part(items, first, last))
+        iteration = int(seen.progress[ITERATION])
         if kernels.peeks:
-            cached.before_peeks()
-        elif last > first:
-            vertices = self._backend.download(self._backend.part(items, first, last))
-            cached.before(vertices, inward, int(seen.progress[ITERATION]), kernels.arrays)
+            cached.before_peeks(vertices, inward, iteration)
+        else:
+            cached.before(vertices, inward, iteration, kernels.arrays)
 
     def _traced(self) -> NDArray[np.int64]:
         used = int(self._backend.download(self._reading.progress)[TRACED]) * TRACE_FIELDS
