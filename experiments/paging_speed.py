@@ -75,6 +75,10 @@ EXPERIMENT = Experiment(
     question="How fast is the replay of unified memory, and how near to what was measured does it stream?",
     source="EMOGI, figure 4; Subway, section 4.1",
     measure=bars,
+    difference=(
+        "a batch of faults is charged at what was published for a lone one on another GPU, and nothing is fitted to "
+        "EMOGI's rate; Subway's graphs are others than the one here."
+    ),
     configuration={"graph": GENERATED},
 )
 
