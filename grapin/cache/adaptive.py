@@ -2,17 +2,23 @@
 
 A list is worth what its copy saves on the link for each element it takes: how often it is likely to be read, times
 the sectors of a read, over its length. A list of one neighbour takes 4 bytes and saves a request of 32, so short lists
-win over long ones that are read as often. How often a list is likely to be read is taken from the batches of the
-window, the one under way included.
+win over long ones that are read as often.
 
-The best lists that fit are *wanted*: they are kept, or let in when they are read. A list that would be wanted if the
-read at hand were counted is let in *on trial*: that is what pays when every batch reads something else. How much space
-is kept free for those depends on how many of the last ones were read again. What has to go for both is first what no
-batch of the window read, the longest unread first, then the least worthy. All this is decided before each batch, and
-again between two iterations when lists that were let in found no room: what one batch reads again and again may not
-have been read before it.
+How often a list is likely to be read is told by its reads in the batch under way and in those of the window. What
+either kind of read tells differs from stream to stream, and is learned from the batches before. A repair in passes over
+the graph reads every list once, so that a read announces no other, but the next batch reads the same; one that lets
+residuals die down reads again what it has just read, and the next batch reads elsewhere. So the first read of a list in
+a batch counts for the part of lists that were read again in the batch before, each further one counts whole, and a read
+of the window counts for the part of reads that one batch repeats of another.
 
-Work grows with what the window's batches read, not with the graph or the cache.
+The worthiest lists that fit are held. That is decided between two iterations, when the coming one reads much that
+deserves room and has none: a device knows which lists an iteration reads before it reads them, so what is read now
+competes with what is held, with this read counted for both. Before a batch only little room is made, for iterations
+that are too short to be worth a decision. What has to go is then first what no batch of the window read, the longest
+unread first.
+
+Work grows with what is read: a decision costs as much as there are lists held and about to be read, and is made when a
+part of the room is asked for; before a batch, as much as there are lists that the window's batches read.
 """
 
 from collections import deque
@@ -21,21 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache.holdings import Holdings, Places
-from grapin.cache.policy import Policy
+from grapin.cache.policy import NOTHING, Policy
 
-UNDER_WAY = 1.0
-"""What a repeated read in the batch under way counts for, beside a read in a batch before it."""
 LEAST = 1e-3
-"""What a list counts for that was read, but in no batch that tells: less than any read that does."""
-LEAST_TRIAL, MOST_TRIAL = 1 / 400, 1 / 4
-"""Parts of the room that lists on trial may take between two choices, at least and at most."""
+"""What a list counts for that was read, but in no way that tells: less than any read that does."""
+RESERVE = 1 / 400
+"""The part of the room that is kept free for what short iterations read."""
 LOOKS = 8
 """How often, while elements for the whole room go by, it is asked whether to choose again."""
 FEWEST = 1 << 12
 """Elements between such questions at least, however little room there is."""
-OF_ROOM, OF_READ = 1 / 16, 1 / 50
-"""A new choice is made when what was refused exceeds these parts of the room and of all that the window's batches
-read: the second bounds the work, which is in proportion to what they read."""
+ASKED = 1 / 32
+"""A new choice is made when this part of the room is asked for by lists that deserve it and found none."""
 
 
 class Adaptive(Policy):
@@ -45,114 +48,116 @@ class Adaptive(Policy):
 
     def __init__(self) -> None:
         self._threshold = 0.0
-        """Lists worth less than this are not wanted."""
+        """Lists worth less than this are not let in."""
         self._wanted = 0
-        self._tried: list[tuple[Places, NDArray[np.uint8]]] = []
-        """Lists let in on trial since the last choice, and how often the same batch had read them before."""
-        self._tried_in = 0
-        """The batch in which that was."""
-        self._trial = 0
-        """Elements that may still be let in on trial."""
-        self._asked = self._granted = 0
-        """Elements that asked for that in the stretch under way, and of lists that were let in."""
-        self._refused = 0
-        """Elements of lists that found no room since then."""
-        self._window_elements = 0
-        """Elements of the lists that the window's batches read."""
-        self._start_weight = 0.0
-        """What a read of the first computation counts for."""
+        """Elements that were made free, or are to be, at the last choice."""
+        self._refused: list[Places] = []
+        """Lists that deserved room and found none since then, some perhaps several times."""
+        self._asked = 0
+        """Their elements."""
+        self._first = 0.0
+        """What the first read of a list in the batch under way counts for."""
+        self._past = 1.0
+        """What a read of a batch before counts for."""
+        self._start = 0.0
+        """What of that a read of the first computation counts for."""
         self._cold: deque[Places] = deque()
         """Lists that fell out of the window, the longest unread first; some may have been read since."""
+        self._now = np.empty(0, np.uint8)
+        """By list, whether it is about to be read; 0 between choices."""
 
-    def choose(self, holdings: Holdings) -> Places:
-        """Return as many of the least worthy as must go for the wanted and for those on trial."""
-        chunks, window = holdings.chunks, holdings.window
-        self._cold.extend(window.take_forgotten())
-        read = window.touched()
-        read = read[holdings.cacheable(read)]
-        if holdings.batch == 1 and len(read) and not self._start_weight:
-            # It reads everything, perhaps many times; all its reads together weigh as much as one of each list.
-            self._start_weight = 1 / max(1.0, float(window.history(read)[1].mean()))
-        # A copy that is not there must be made by a read before it saves one.
-        worth = self._worth(holdings, read, fewer=holdings.copied[read] == 0)
+    def choose(self, holdings: Holdings, frontier: Places = NOTHING) -> Places:
+        """Return as many of the least worthy as must go for the worthiest."""
+        chunks = holdings.chunks
+        if len(frontier):
+            competing, now = self._held_or_read(holdings, frontier)
+        else:
+            competing, now = self._read_lately(holdings), np.uint8(0)
+        worth = self._worth(holdings, competing, now)
         order = np.argsort(-worth, kind="stable")
-        read, worth = read[order], worth[order]
-        sizes = np.cumsum(holdings.lengths[read])
-        self._trial = self._room_for_trials(holdings)
-        fitting = int(np.searchsorted(sizes, chunks.capacity - self._trial, side="right"))
-        self._threshold = float(worth[fitting]) if fitting < len(read) else 0.0
-        entering = read[:fitting][~holdings.has_slot(read[:fitting])]
-        self._wanted = int(holdings.lengths[entering].sum()) + self._trial
-        self._window_elements = int(sizes[-1]) if len(sizes) else 0
-        self._refused = 0
+        competing, worth = competing[order], worth[order]
+        reserve = int(RESERVE * chunks.capacity)
+        sizes = np.cumsum(holdings.lengths[competing])
+        fitting = int(np.searchsorted(sizes, chunks.capacity - reserve, side="right"))
+        self._threshold = float(worth[fitting]) if fitting < len(competing) else 0.0
+        entering = competing[:fitting][~holdings.has_slot(competing[:fitting])]
+        self._wanted = int(holdings.lengths[entering].sum()) + reserve
+        self._refused, self._asked = [], 0
         needed = self._wanted - chunks.free
         cold = self._coldest(holdings, needed)
-        least = read[fitting:][::-1]
+        least = competing[fitting:][::-1]
         least = least[holdings.has_slot(least)]
         return np.concatenate((cold, chunks.first_with(least, needed - int(chunks.rooms[cold].sum()))))
 
     def wanted(self) -> int:
-        """Return the room of what is wanted but not there, and of what is on trial."""
+        """Return the room of what is wanted but not there, and of the reserve."""
         return self._wanted
 
     def admits(self, holdings: Holdings, places: Places) -> NDArray[np.bool_]:
-        """Let in what is wanted, and on trial what this read makes so."""
-        worth = self._worth(holdings, places)
-        wanted = worth >= self._threshold
-        with_this = worth + UNDER_WAY * _saving(holdings, places)
-        on_trial = np.flatnonzero(~wanted & (with_this >= self._threshold))
-        asked = self._asked + np.cumsum(holdings.lengths[places[on_trial]])
-        self._asked = int(asked[-1]) if len(asked) else self._asked
-        on_trial = on_trial[asked <= self._trial]
-        self._granted += int(holdings.lengths[places[on_trial]].sum())
-        self._tried.append((places[on_trial], holdings.window.history(places[on_trial])[0]))
-        wanted[on_trial] = True
-        return wanted
+        """Let in what this read makes worthy."""
+        deserving: NDArray[np.bool_] = self._worth(holdings, places, np.uint8(1)) >= self._threshold
+        return deserving
 
-    def refused(self, elements: int) -> None:
-        """Add up what found no room."""
-        self._refused += elements
-
-    def settle(self) -> None:
-        """Take what was granted from what is left."""
-        self._trial -= self._granted
-        self._asked = self._granted = 0
+    def refused(self, holdings: Holdings, places: Places) -> None:
+        """Remember what found no room."""
+        self._refused.append(places)
+        self._asked += int(holdings.lengths[places].sum())
 
     def patience(self, holdings: Holdings) -> float:
         """Look several times while as much as there is room for goes by."""
         return max(FEWEST, holdings.chunks.capacity / LOOKS)
 
-    def restless(self, holdings: Holdings) -> bool:
-        """Choose again when much that was let in found no room."""
-        return self._refused > max(OF_ROOM * holdings.chunks.capacity, OF_READ * self._window_elements)
+    def restless(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
+        """Choose again when much that deserves room found none, or would not."""
+        absent = frontier[~holdings.has_slot(frontier) & holdings.cacheable(frontier)]
+        asking = int(holdings.lengths[absent[self.admits(holdings, absent)]].sum())
+        return self._asked + max(0, asking - holdings.chunks.free) > ASKED * holdings.chunks.capacity
+
+    def _read_lately(self, holdings: Holdings) -> Places:
+        """Return what the window's batches read, having learned from it what reads tell."""
+        window = holdings.window
+        self._cold.extend(window.take_forgotten())
+        read = window.touched()
+        last, *before = window.history(read)[1:].astype(np.int64)
+        if last.any():
+            self._first = np.count_nonzero(last > 1) / np.count_nonzero(last)
+        if holdings.batch == 1 and last.any():
+            # It reads everything, perhaps many times; all its reads together weigh as much as one of each list.
+            self._start = 1 / max(1.0, float(last[last > 0].mean()))
+        if holdings.batch > 2 and before and last.any():
+            self._past = float(np.minimum(last, before[0]).sum() / max(last.sum(), before[0].sum()))
+        return read[holdings.cacheable(read)]
+
+    def _held_or_read(self, holdings: Holdings, frontier: Places) -> tuple[Places, NDArray[np.uint8]]:
+        """Return what is held or about to be read, and whether it is the latter."""
+        if len(self._now) < holdings.places:
+            self._now = np.zeros(holdings.places, np.uint8)
+        absent = np.unique(np.concatenate((frontier, *self._refused)))
+        absent = absent[~holdings.has_slot(absent) & holdings.cacheable(absent)]
+        competing = np.concatenate((holdings.chunks.held(), absent))
+        self._now[frontier] = 1
+        now = self._now[competing]
+        self._now[frontier] = 0
+        return competing, now
 
     def _worth(
-        self, holdings: Holdings, places: Places, *, fewer: NDArray[np.bool_] | int = 0
+        self, holdings: Holdings, places: Places, now: NDArray[np.uint8] | np.uint8
     ) -> NDArray[np.float64]:
         """Return the sectors that a copy of each list is expected to save for each of its elements."""
-        counts = holdings.window.history(places)
-        # A pass over the graph reads every list once: that it had its turn is no reason to expect another.
-        counts[0] -= counts[0] > 0
-        weights = np.ones(len(counts))
-        weights[0] = UNDER_WAY
+        counts = holdings.window.history(places).astype(np.float64)
+        under_way = counts[0] + now
+        weights = np.full(len(counts) - 1, self._past / (len(counts) - 1))
         if 0 < holdings.batch < len(counts):
-            weights[holdings.batch] = self._start_weight
-        expected: NDArray[np.float64] = np.maximum(weights @ counts - fewer, 0)
-        return (expected + LEAST) * _saving(holdings, places)
-
-    def _room_for_trials(self, holdings: Holdings) -> int:
-        """Return room for twice as much as was on trial last and read again, within limits."""
-        again = 0
-        for places, times in self._tried:
-            more = holdings.window.history(places)[holdings.batch - self._tried_in] > times + 1
-            again += int(holdings.lengths[places[more]].sum())
-        self._tried, self._tried_in = [], holdings.batch
-        capacity = holdings.chunks.capacity
-        return int(min(max(LEAST_TRIAL * capacity, 2 * again), MOST_TRIAL * capacity))
+            weights[holdings.batch - 1] *= self._start
+        expected = np.maximum(under_way - (1 - self._first), 0) + weights @ counts[1:] + LEAST
+        worth: NDArray[np.float64] = (
+            expected * holdings.sectors(places) / np.maximum(holdings.lengths[places], 1)
+        )
+        return worth
 
     def _coldest(self, holdings: Holdings, needed: int) -> Places:
         """Return lists that no batch of the window read, until so many elements are free."""
-        chunks, found = holdings.chunks, [np.empty(0, np.int64)]
+        chunks, found = holdings.chunks, [NOTHING]
         while needed > 0 and self._cold:
             oldest = self._cold.popleft()
             cold = oldest[holdings.has_slot(oldest) & ~holdings.window.history(oldest).any(axis=0)]
@@ -163,8 +168,3 @@ class Adaptive(Policy):
             needed -= int(chunks.rooms[leaving].sum())
             found.append(leaving)
         return np.concatenate(found)
-
-
-def _saving(holdings: Holdings, places: Places) -> NDArray[np.float64]:
-    """Return the sectors that one read takes, for each element of its list; an empty list saves nothing."""
-    return holdings.sectors(places) / np.maximum(holdings.lengths[places], 1)

@@ -20,15 +20,15 @@ from grapin.cache.adaptive import Adaptive
 from grapin.cache.holdings import PER_SECTOR, Holdings, Places
 from grapin.cache.phase import Phase
 from grapin.cache.plan import Observed, Plan
-from grapin.cache.policy import Policy
+from grapin.cache.policy import NOTHING, Policy
 from grapin.cache.published import Published
 from grapin.cache.settings import CacheSettings
 from grapin.cache.traffic import count_loads
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
 
-SLACK = 4
-"""A list that outgrew its slot gets room for one more element for every so many: it may well grow again."""
+GROWTHS = 1
+"""A list that outgrew its slot gets room to grow so many times again as much: space for more is lost to other lists."""
 
 
 class HotCache:
@@ -97,9 +97,9 @@ class HotCache:
         self.holdings.learn(places, starts, lengths)
         self.holdings.window.count(places, times)
 
-    def choose_again(self) -> Plan:
-        """Let the policy choose in the middle of a phase."""
-        return self._make_room(np.empty(0, np.int64))
+    def choose_again(self, frontier: Places) -> Plan:
+        """Let the policy choose in the middle of a phase, before these lists are read."""
+        return self._make_room(NOTHING, frontier)
 
     def rows(self) -> NDArray[np.int64]:
         """Return room for a row number beside each place; what it holds has no meaning."""
@@ -158,15 +158,16 @@ class HotCache:
         again = holdings.sectors(places) * holdings.arrays
         holdings.forget(places[empty | (holdings.debts[places] >= again)])
 
-    def _make_room(self, changed: Places) -> Plan:
+    def _make_room(self, changed: Places, frontier: Places = NOTHING) -> Plan:
         """Give up what the policy does not want, move what outgrew its slot, have space ready for first uses."""
         holdings, chunks = self.holdings, self.holdings.chunks
-        holdings.drop(self.policy.choose(holdings))
+        holdings.drop(self.policy.choose(holdings, frontier))
         changed = changed[holdings.has_slot(changed)]
         grown = changed[holdings.lengths[changed] > chunks.rooms[changed]]
         before = chunks.positions[grown]
+        growth = holdings.lengths[grown] - chunks.rooms[grown]
         chunks.release(grown)
-        rooms = np.minimum(holdings.lengths[grown] * (SLACK + 1) // SLACK, chunks.chunk)
+        rooms = np.minimum(holdings.lengths[grown] + GROWTHS * growth, chunks.chunk)
         moved, sources = self._reclaim(int(rooms.sum()) + self.policy.wanted())
         fits = holdings.lengths[grown] <= rooms
         fits[fits] = chunks.reserve(grown[fits], rooms[fits])

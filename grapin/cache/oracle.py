@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache.holdings import Holdings, Places
-from grapin.cache.policy import Policy
+from grapin.cache.policy import NOTHING, Policy
 
 
 class Coming(NamedTuple):
@@ -42,8 +42,9 @@ class Oracle(Policy):
         self._chosen = np.empty(0, np.int64)
         self._wanted = 0
 
-    def choose(self, holdings: Holdings) -> Places:
+    def choose(self, holdings: Holdings, frontier: Places = NOTHING) -> Places:
         """Return what must go for what the coming batch profits from."""
+        del frontier
         chunks = holdings.chunks
         coming = next(self._future)
         holdings.learn(coming.places, coming.starts, coming.lengths)

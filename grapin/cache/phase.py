@@ -1,8 +1,9 @@
 """`Phase`: the reads of one program at one version, as they come: which find a copy, which leave one, which mend one.
 
-Reads come in pieces of any size. A device that must know where to read from before it reads hands in a piece at a time,
-a replay hands in the whole phase, and what is decided is the same. It is decided in *stretches*: parts of a phase,
-cut between iterations, after each of which the policy learns what was read and may choose anew.
+Reads come in pieces. A device that must know where to read from before it reads hands in a *walk* at a time: all reads
+of one iteration in one direction, which it knows before it makes any. A replay hands in the whole phase, and what is
+decided is the same. It is decided in *stretches*: parts of a phase, cut between iterations, before each of which the
+policy may choose anew, knowing what earlier ones read and what the first walk is about to.
 
 A *whole* read goes through its list from the first element to the last. Only such a read leaves a copy behind or brings
 one up to date. A read that may stop early takes what it needs from a copy that is up to date, or else from the host.
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from grapin.cache.holdings import SECTOR, Places
 from grapin.cache.plan import Observed, Plan, Step
+from grapin.cache.policy import NOTHING
 from grapin.cache.traffic import count_phase
 from grapin.counters import Counters
 
@@ -34,7 +36,6 @@ class Phase:
         self._cache = cache
         self._holdings = cache.holdings
         self._policy = cache.policy
-        self._stretches = 0
         self._open = False
         """Whether one is under way, be it without reads as yet."""
         self._places: list[Places] = []
@@ -63,7 +64,8 @@ class Phase:
         while begin < len(rows):
             end = self._end_of_stretch(begins, elements, begin)
             if end > begin:
-                found, step = self._read(rows[begin:end], whole[begin:end], self._begin_stretch())
+                part = rows[begin:end], whole[begin:end]
+                found, step = self._read(*part, self._begin_stretch(self._first_walk(*part)))
                 held.append(found)
                 steps.append(step)
                 self._elements += int(elements[end] - elements[begin])
@@ -82,7 +84,7 @@ class Phase:
         """
         if self._places and iteration != self._iteration and self._elements >= self._patience:
             self._end_stretch()
-        plan = self._begin_stretch()
+        plan = self._begin_stretch(NOTHING)
         self._steps.append(Step.of(plan))
         return plan
 
@@ -101,15 +103,23 @@ class Phase:
         place = int(np.searchsorted(elements[possible], enough))
         return int(possible[place]) if place < len(possible) else len(elements) - 1
 
-    def _begin_stretch(self) -> Plan:
-        """Let the policy choose anew, if it wants to and a stretch begins that is not the first."""
+    def _begin_stretch(self, frontier: Places) -> Plan:
+        """Let the policy choose anew, if a stretch begins, with these whole lists, and it wants to."""
         if self._open:
             return Plan()
         self._open = True
-        self._stretches += 1
         self._holdings.stretch += 1
-        again = self._stretches > 1 and self._policy.restless(self._holdings)
-        return self._cache.choose_again() if again else Plan()
+        again = self._policy.restless(self._holdings, frontier)
+        return self._cache.choose_again(frontier) if again else Plan()
+
+    def _first_walk(self, rows: NDArray[np.int64], whole: NDArray[np.bool_]) -> Places:
+        """Return the lists that the first walk is about to read whole, if a stretch begins with it."""
+        if self._open or not whole[0]:
+            return NOTHING
+        same = (rows[:, 0] == rows[0, 0]) & (rows[:, 1] & 1 == rows[0, 1] & 1) & whole
+        walk = rows[: len(rows) if same.all() else int(np.argmin(same))]
+        self._holdings.learn(*walk[:, 1:4].T)
+        return np.unique(walk[:, 1])
 
     def _end_stretch(self) -> None:
         """Count how often each list was read."""
@@ -118,7 +128,6 @@ class Phase:
         first = self._cache.first_rows(places, number)
         times = np.bincount(first, minlength=len(places))[first == number]
         self._holdings.window.count(places[first == number], times)
-        self._policy.settle()
         self._places, self._elements, self._open = [], 0, False
 
     def _read(
@@ -177,7 +186,7 @@ class Phase:
         new = read[~holdings.has_slot(read) & holdings.cacheable(read)]
         admitted = new[self._policy.admits(holdings, new)]
         given = holdings.chunks.reserve(admitted, holdings.lengths[admitted])
-        self._policy.refused(int(holdings.lengths[admitted[~given]].sum()))
+        self._policy.refused(holdings, admitted[~given])
 
     def _find(
         self,

@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from grapin.cache.holdings import Holdings, Places
 
+NOTHING: Places = np.empty(0, np.int64)
+"""No lists."""
+
 
 class Policy:
     """One way to choose what a device holds; a policy overrides what it does differently from holding nothing."""
@@ -14,10 +17,13 @@ class Policy:
     on_first_use = False
     """Whether lists may be let in, and copies mended, while a phase reads."""
 
-    def choose(self, holdings: Holdings) -> Places:
-        """In advance: return the lists to hold during the coming batch. Otherwise: those to give up before it."""
-        del holdings
-        return np.empty(0, np.int64)
+    def choose(self, holdings: Holdings, frontier: Places = NOTHING) -> Places:
+        """In advance: return the lists to hold during the coming batch. Otherwise: those to give up now.
+
+        Within a phase, `frontier` are the lists that the coming iteration reads, each once and in order.
+        """
+        del holdings, frontier
+        return NOTHING
 
     def wanted(self) -> int:
         """Return how many elements reads may fill after a choice; space is reclaimed so that they are ready."""
@@ -28,18 +34,15 @@ class Policy:
         del holdings
         return np.zeros(len(places), np.bool_)
 
-    def refused(self, elements: int) -> None:
-        """Hear how many elements of admitted lists found no room."""
-
-    def settle(self) -> None:
-        """Hear that a stretch of reads has ended: what was admitted since the last one was one decision."""
+    def refused(self, holdings: Holdings, places: Places) -> None:
+        """Hear which admitted lists found no room."""
 
     def patience(self, holdings: Holdings) -> float:
         """Return how many elements a phase reads until the policy is asked whether it is restless."""
         del holdings
         return np.inf
 
-    def restless(self, holdings: Holdings) -> bool:
-        """Tell, between two iterations of a phase, whether to choose again before the next."""
-        del holdings
+    def restless(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
+        """Tell, before an iteration of a phase that reads these lists, whether to choose again."""
+        del holdings, frontier
         return False

@@ -8,7 +8,7 @@ any list counts that a repair reads.
 import numpy as np
 
 from grapin.cache.holdings import Holdings, Places
-from grapin.cache.policy import Policy
+from grapin.cache.policy import NOTHING, Policy
 
 
 class Published(Policy):
@@ -16,8 +16,9 @@ class Published(Policy):
 
     in_advance = True
 
-    def choose(self, holdings: Holdings) -> Places:
+    def choose(self, holdings: Holdings, frontier: Places = NOTHING) -> Places:
         """Return the hottest lists that together fit, hottest first, and by place where they are equally hot."""
+        del frontier
         hotness = holdings.window.hotness()
         read = np.flatnonzero(hotness)
         read = read[holdings.cacheable(read)]
