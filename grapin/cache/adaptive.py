@@ -69,10 +69,8 @@ class Adaptive(Policy):
     def choose(self, holdings: Holdings, frontier: Places = NOTHING) -> Places:
         """Return as many of the least worthy as must go for the worthiest."""
         chunks = holdings.chunks
-        if len(frontier):
-            competing, now = self._held_or_read(holdings, frontier)
-        else:
-            competing, now = self._read_lately(holdings), np.uint8(0)
+        competing = self._held_or_read(holdings, frontier) if len(frontier) else self._read_lately(holdings)
+        now = self._about_to_be_read(holdings, competing, frontier)
         worth = self._worth(holdings, competing, now)
         order = np.argsort(-worth, kind="stable")
         competing, worth = competing[order], worth[order]
@@ -128,17 +126,20 @@ class Adaptive(Policy):
             self._past = float(np.minimum(last, before[0]).sum() / max(last.sum(), before[0].sum()))
         return read[holdings.cacheable(read)]
 
-    def _held_or_read(self, holdings: Holdings, frontier: Places) -> tuple[Places, NDArray[np.uint8]]:
-        """Return what is held or about to be read, and whether it is the latter."""
-        if len(self._now) < holdings.places:
-            self._now = np.zeros(holdings.places, np.uint8)
+    def _held_or_read(self, holdings: Holdings, frontier: Places) -> Places:
+        """Return what is held, what is about to be read, and what was refused and may be read again."""
         absent = np.unique(np.concatenate((frontier, *self._refused)))
         absent = absent[~holdings.has_slot(absent) & holdings.cacheable(absent)]
-        competing = np.concatenate((holdings.chunks.held(), absent))
+        return np.concatenate((holdings.chunks.held(), absent))
+
+    def _about_to_be_read(self, holdings: Holdings, places: Places, frontier: Places) -> NDArray[np.uint8]:
+        """Return 1 for lists of the frontier."""
+        if len(self._now) < holdings.places:
+            self._now = np.zeros(holdings.places, np.uint8)
         self._now[frontier] = 1
-        now = self._now[competing]
+        now: NDArray[np.uint8] = self._now[places]
         self._now[frontier] = 0
-        return competing, now
+        return now
 
     def _worth(
         self, holdings: Holdings, places: Places, now: NDArray[np.uint8] | np.uint8

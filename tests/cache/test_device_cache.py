@@ -144,9 +144,16 @@ def test_lists_may_be_moved_one_after_the_other_in_the_order_of_the_plan(
         try_reads(policy, data, seed)
 
 
+def between_walks(rows: np.ndarray, whole: np.ndarray) -> list[int]:
+    """Return the rows where another iteration, direction or kind of read begins."""
+    kinds = np.column_stack((rows[:, 0], rows[:, 1] & 1, whole))
+    cuts: list[int] = (np.flatnonzero((kinds[1:] != kinds[:-1]).any(axis=1)) + 1).tolist()
+    return cuts
+
+
 @pytest.mark.parametrize("policy", ["published", "adaptive"])
 @given(data=st.data(), seed=st.integers(0, 1 << 30))
-def test_what_is_decided_does_not_depend_on_the_pieces_in_which_reads_come(
+def test_what_is_decided_does_not_depend_on_how_many_walks_come_at_a_time(
     policy: str, data: st.DataObject, seed: int
 ) -> None:
     stream: MutationStream = data.draw(mutation_streams(weights="int32"))
@@ -168,7 +175,7 @@ def test_what_is_decided_does_not_depend_on_the_pieces_in_which_reads_come(
             whole = whole_reads(rows, snapshot)
             expected = at_once.observe(rows, whole)
             phase = in_pieces.phase()
-            cuts = np.sort(random.integers(0, len(rows) + 1, int(random.integers(0, 8)))).tolist()
+            cuts = [cut for cut in between_walks(rows, whole) if random.integers(2)]
             for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
                 phase.read(rows[begin:end], whole[begin:end])
             found = phase.end()
@@ -195,7 +202,7 @@ def test_a_device_that_opens_an_iteration_knows_what_reads_that_may_stop_early_w
     at_once, opened = (HotCache(settings, arrays=2) for _ in range(2))
     snapshot = graph.snapshot()
     nothing = np.empty(0, np.int64)
-    with patch.object(adaptive, "FEWEST", 1), patch.object(adaptive, "OF_READ", 0):
+    with patch.object(adaptive, "FEWEST", 1), patch.object(adaptive, "ASKED", 0):
         for _ in range(3 if snapshot.bound else 0):
             at_once.begin(nothing, nothing, nothing, nothing)
             opened.begin(nothing, nothing, nothing, nothing)
