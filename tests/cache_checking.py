@@ -17,8 +17,8 @@ NOTHING = np.empty(0, np.int64)
 
 
 def new_copies(backend: Backend, elements: int) -> DeviceCopies:
-    """Return room for so many neighbours and weights."""
-    hot = HotCache(CacheSettings("adaptive", 8 * elements), arrays=2)
+    """Return room for so many neighbours and weights, in chunks so small that moves are made list by list."""
+    hot = HotCache(CacheSettings("adaptive", 8 * elements, chunk=16), arrays=2)
     return DeviceCopies(backend, hot, "zero-copy", np.int32)
 
 

@@ -29,7 +29,9 @@ from grapin.kernels.cuda import simulator, walk
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.cache.copies import DeviceCopies
+from grapin.kernels.cuda.lists import DeviceLists, new_reading
 from grapin.kernels.cuda.simulator import Simulator
+from grapin.kernels.cuda.walk import bind_walk
 
 some = settings(max_examples=max(settings().max_examples // 5, 1))
 ROOM = CacheSettings("adaptive", 4000)
@@ -153,6 +155,40 @@ def test_copies_are_moved_and_mended_as_the_books_say(data: st.DataObject, seed:
     backend = Simulator(warp=4, shape=data.draw(st.sampled_from([Shape(1, 8), Shape(2, 4)])), seed=seed)
     check_moves(backend, data)
     check_mending(backend, data)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_only_a_walk_through_whole_lists_writes_into_slots(stops: bool) -> None:
+    backend = Simulator(warp=4, shape=Shape(2, 4))
+    walks = bind_walk(
+        backend,
+        "test",
+        weights=True,
+        cached=True,
+        STOPS=stops,
+        SHORT=2,
+        LONG=8,
+        begin=lambda _state, _vertex: np.int64(0),
+        visit=lambda *arguments: arguments[-1],
+        enough=lambda _value, _found: False,
+        done=lambda _state, _vertex: False,
+    )
+    degrees = np.array([2, 6, 20], np.int32)  # one for a lane, one for a warp, one for blocks
+    starts = np.array([0, 8, 16], np.int64)
+    edges = np.arange(36, dtype=np.int32)
+    untouched = np.full(28, -1, np.int32)
+    neighbours, weights = untouched.copy(), untouched.copy()
+    slots = np.array([0, 2, 8], np.int64) << 2
+    lists = DeviceLists(starts, degrees, edges, edges, slots, neighbours, weights)
+    reading = new_reading(backend, np.empty(3, np.int32))
+    where = None, reading, lists, np.int64(0)
+    backend.launch(walks.walk, *where, np.arange(3, dtype=np.int32), np.array([0, 3]), np.int64(0))
+    backend.launch(walks.walk_long, *where)
+    read = [
+        number for start, degree in zip(starts, degrees, strict=True) for number in edges[start:][:degree]
+    ]
+    expected = untouched.tolist() if stops else read
+    assert neighbours.tolist() == weights.tolist() == expected
 
 
 @pytest.mark.parametrize("policy", ["published", "adaptive"])
