@@ -14,7 +14,7 @@ from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
 from experiments.grapin_runs import BATCH, BATCHES, MACHINE, Miniature, miniatures, record
 from experiments.panels import panels
-from experiments.varying import EDGES, PROGRAMS, seconds_at_size, span
+from experiments.varying import EDGES, PROGRAMS, span
 from grapin.sim import Prediction, replay
 from grapin.trace import Trace
 
@@ -70,7 +70,7 @@ def batch_bars(miniature: Miniature, program: str) -> Iterator[Bar]:
 
 
 def _times(miniature: Miniature, predicted: Prediction, count: int) -> list[float]:
-    return [seconds_at_size(miniature, phase) for phase in predicted.phases[-count:]]
+    return [miniature.seconds(phase) for phase in predicted.phases[-count:]]
 
 
 def bars(*, quick: bool) -> Iterator[Bar]:

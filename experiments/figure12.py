@@ -16,7 +16,7 @@ from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
 from experiments.grapin_runs import BATCH, BATCHES, Miniature, at_hand, miniatures, record
 from experiments.panels import panels
-from experiments.varying import EDGES, seconds_at_size, span
+from experiments.varying import EDGES, span
 from grapin.sim import replay
 from grapin.sim.replaying import edge_bytes
 from grapin.trace import Trace
@@ -59,7 +59,7 @@ def room_bars(miniature: Miniature, program: str) -> Iterator[Bar]:
 
 
 def _seconds(miniature: Miniature, trace: Trace, machine: str, room: int) -> float:
-    return seconds_at_size(miniature, replay(trace, "grapin", machine, cache=room).batches, machine)
+    return miniature.seconds(replay(trace, "grapin", machine, cache=room).batches, machine)
 
 
 def bars(*, quick: bool) -> Iterator[Bar]:

@@ -30,7 +30,7 @@ from experiments.frontiers import rounds, rows_of
 from experiments.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, at_hand, miniatures
 from experiments.layouts import Layout, chained, gapped, packed, slabs, stored
 from experiments.panels import panels
-from experiments.varying import seconds_at_size, span
+from experiments.varying import span
 from grapin.batch import Batch, edge_keys
 from grapin.edges import EdgeList
 from grapin.graph import Graph
@@ -105,7 +105,7 @@ def access_bars(miniature: Miniature) -> Iterator[Bar]:
         if layout.chained:
             system = replace(system, alone=ANY_LENGTH)
         predicted = replay(trace_of(layout, plain, frontiers, kept=kept), system, MACHINE)
-        return seconds_at_size(miniature, predicted.total)
+        return miniature.seconds(predicted.total)
 
     csr = packed(plain)
     base, kept_base = seconds(csr), seconds(csr, kept=True)

@@ -6,9 +6,10 @@ the 4 GB for hot lists. R-MAT graphs with the same average degree stand in, and 
 web-NotreDame for wiki-en, as both are pages with links, soc-Epinions1 for Twitter, as both say who follows whom, and
 cnr-2000 for uk-2007, as both are crawls of a country's web.
 
-What does not grow with a graph is the cost of a round itself: starting a kernel, and waiting for the first answer. In a
-miniature it would weigh a thousand times too much, so `Miniature.seconds` counts it once and the rest for as often as
-the original is larger. Rounds are taken to be as many as there; a graph that is a thousand times as large has a few
+In the originals, requests follow each other as fast as the link takes them; in miniatures many rounds have so few that
+most of their time is waiting: for a kernel's start, for the first answer, for one long list line by line. Waiting does
+not grow with the graph, so `Miniature.seconds` counts it once, and what keeps the link or the device busy for as often
+as the original is larger. Rounds are taken to be as many as there; a graph that is a thousand times as large has a few
 more.
 
 `record` runs a stream once and returns what each way to repair reads: the published ones in a GPU's unordered rounds
@@ -37,7 +38,9 @@ from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
 from grapin.sim import MACHINES
+from grapin.sim.closed_form import read_requests
 from grapin.sim.prediction import Costs
+from grapin.sim.requests import SECTOR
 from grapin.sim.systems import RECORDED_BY
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
@@ -116,11 +119,13 @@ class Miniature:
         return workload(edges, batches=batches, size=self._scaled(size), insertions=insertions, seed=1)
 
     def seconds(self, costs: Costs, machine: str = MACHINE) -> float:
-        """Return how long the original takes for what a miniature costs: as many kernels, each with more to do."""
-        chosen = MACHINES[machine]
-        kernels = costs.seconds.launches / chosen.gpu.launch
-        fixed = kernels * (chosen.gpu.launch + chosen.link.round_trip)
-        return max(0.0, costs.seconds.total - fixed) / self.part + fixed
+        """Return how long the original takes for what a miniature costs."""
+        requests = dict(costs.counters.requests)
+        requests[SECTOR] += costs.counters.patch_bytes // SECTOR
+        sent = read_requests(MACHINES[machine], requests).seconds
+        paged = costs.seconds.link + costs.seconds.faults if costs.migrated_bytes else 0.0
+        busy = min(costs.seconds.total, max(sent, paged, costs.seconds.device))
+        return busy / self.part + costs.seconds.total - busy
 
     def _scaled(self, mutations: float) -> int:
         return max(2, round(mutations * self.part))

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
 from experiments.grapin_runs import BATCH, BATCHES, EDGES, Miniature, miniatures, record
+from experiments.panels import panels
 from grapin.trace import Trace
 
 TOP = 0.2
@@ -100,7 +101,8 @@ def bars_of(miniature: Miniature) -> Iterator[Bar]:
     there, edges = PUBLISHED[miniature.original.name], len(miniature.edges)
 
     def bar(what: str, figure: float, unit: str, published: float | None, remark: str = "") -> Bar:
-        return Bar(f"{miniature.title}: {what}", figure, unit, None, remark, published)
+        place = Place(what, "ours", miniature.title)
+        return Bar(f"{place.x}: {what}", figure, unit, None, remark, published, place)
 
     at_first = (memoized.total - memoized.batches[0] + without.batches[0]) / edges
     remark = f"{memoized.rounds:.0f} rounds a batch; {at_first:.3g} if the first batch computes from nothing"
@@ -166,6 +168,7 @@ EXPERIMENT = Experiment(
         "Changed lists are longer in R-MAT graphs, whose hubs take a larger share of the edges, and shorter in the web."
     ),
     answer=answer,
+    draw=panels(QUESTION, x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "top": TOP},
 )
 

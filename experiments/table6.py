@@ -25,9 +25,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from time import thread_time
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
 from experiments.grapin_runs import BATCHES, CACHE, EDGES, MACHINE, Miniature, miniatures, record
+from experiments.panels import panels
 from grapin.batch import Batch
 from grapin.cache import CacheSettings
 from grapin.graph import Graph
@@ -132,7 +133,8 @@ def bars_of(miniature: Miniature) -> Iterator[Bar]:
     there, there_cached = PUBLISHED[miniature.original.name]
 
     def bar(what: str, figure: float, unit: str, published: float | None, remark: str = "") -> Bar:
-        return Bar(f"{miniature.title}: {what}", figure, unit, None, remark, published)
+        place = Place(what, "ours", miniature.title)
+        return Bar(f"{place.x}: {what}", figure, unit, None, remark, published, place)
 
     room = CACHE / (EDGE * miniature.original.edges)
     speedup = there.total / there_cached.total
@@ -183,9 +185,11 @@ def answer(rows: Sequence[Bar]) -> str:
     )
 
 
+QUESTION = "Where does the time of a batch go, with and without a cache of hot lists?"
+
 EXPERIMENT = Experiment(
     name="table6",
-    question="Where does the time of a batch go, with and without a cache of hot lists?",
+    question=QUESTION,
     source="Grapin, Table 6",
     measure=bars,
     difference=(
@@ -196,6 +200,7 @@ EXPERIMENT = Experiment(
         "and compaction of the cache is not counted."
     ),
     answer=answer,
+    draw=panels(QUESTION, x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "cache": CACHE, "machine": MACHINE},
 )
 

@@ -14,9 +14,10 @@ at all.
 import sys
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
 from experiments.grapin_runs import BATCHES, CACHE, EDGES, MACHINE, Miniature, miniatures, record
+from experiments.panels import panels
 from grapin.cache import CacheSettings
 from grapin.sim import replay
 from grapin.sim.prediction import Costs
@@ -52,13 +53,15 @@ def bars_of(miniature: Miniature, program: str) -> Iterator[Bar]:
         remark = (
             f"{seconds[tau]:.3g} s at the original's size; {loaded:.1%} of the bytes are loads of hot lists"
         )
+        place = Place(f"{program} on {miniature.title}", "ours", tau)
         yield Bar(
-            f"{program} on {miniature.title}: tau {tau}",
+            f"{place.panel}: tau {tau}",
             seconds[tau] / seconds[CHOSEN],
             f"x tau {CHOSEN}",
             None,
             remark,
             published[tau] / published[CHOSEN],
+            place,
         )
 
 
@@ -82,9 +85,11 @@ def answer(rows: Sequence[Bar]) -> str:
     return f"going by tau = {CHOSEN} rather than by the last batch alone saves {', '.join(said)}"
 
 
+QUESTION = "How many batches should tell which lists are hot?"
+
 EXPERIMENT = Experiment(
     name="table7",
-    question="How many batches should tell which lists are hot?",
+    question=QUESTION,
     source="Grapin, Table 7",
     measure=bars,
     difference=(
@@ -94,6 +99,7 @@ EXPERIMENT = Experiment(
         "graph's update too."
     ),
     answer=answer,
+    draw=panels(QUESTION, x="tau"),
     configuration={"edges": EDGES, "batches": BATCHES, "cache": CACHE, "machine": MACHINE},
 )
 

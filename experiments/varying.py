@@ -1,9 +1,6 @@
 """What three systems take for streams that differ in one thing: rows for lines over it.
 
-Times are for the size of Grapin's graphs, from runs on graphs a thousand times smaller. There, requests follow each
-other as fast as the link takes them; here many rounds have so few that most of their time is waiting: for a kernel's
-start, for the first answer, for one long list line by line. Waiting does not grow with the graph, so `seconds_at_size`
-counts it once, and what requests take back to back for as often as the original is larger.
+Times are for the size of Grapin's graphs, as `grapin_runs.py` has them from runs on far smaller ones.
 
 `grapin-zc` and `grapin` are the published repair without and with hot lists on the device, read in a GPU's rounds.
 `bounded` is ours; it is read in the order of our CPU device, in many small rounds, each of which is charged a kernel's
@@ -14,10 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from experiments.bars import Bar, Place
 from experiments.grapin_runs import MACHINE, Miniature, record
-from grapin.sim import MACHINES, replay
-from grapin.sim.closed_form import read_requests
-from grapin.sim.prediction import Costs
-from grapin.sim.requests import SECTOR
+from grapin.sim import replay
 from grapin.stream import Stream
 
 SYSTEMS = {"grapin-zc": "published", "grapin": "published", "bounded": "bounded"}
@@ -25,15 +19,6 @@ SYSTEMS = {"grapin-zc": "published", "grapin": "published", "bounded": "bounded"
 EDGES = 1_000_000
 """How many are drawn for a miniature: a run is recorded for every point of a line."""
 PROGRAMS = {"sssp": "SSSP", "pagerank": "PageRank"}
-
-
-def seconds_at_size(miniature: Miniature, costs: Costs, machine: str = MACHINE) -> float:
-    """Return how long the original takes for what a miniature costs."""
-    requests = dict(costs.counters.requests)
-    requests[SECTOR] += costs.counters.patch_bytes // SECTOR
-    sent = read_requests(MACHINES[machine], requests).seconds
-    busy = min(costs.seconds.total, max(sent, costs.seconds.device))
-    return busy / miniature.part + costs.seconds.total - busy
 
 
 def time_bars(miniature: Miniature, program: str, stream: Stream, x: float, said: str) -> Iterator[Bar]:
@@ -52,7 +37,7 @@ def time_bars(miniature: Miniature, program: str, stream: Stream, x: float, said
         cost = replay(runs[repair].trace, system, MACHINE, cache=miniature.cache).batches
         yield Bar(
             f"{subject}, {said}: {system}",
-            seconds_at_size(miniature, cost),
+            miniature.seconds(cost),
             "s",
             None,
             f"{cost.bytes / miniature.part / 1e9:.3g} GB over the link in {cost.iterations:,} rounds",

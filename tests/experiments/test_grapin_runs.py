@@ -7,8 +7,10 @@ import pytest
 
 from experiments.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
 from grapin import Batch
+from grapin.counters import Counters
 from grapin.generators import generate
 from grapin.sim import MACHINES, replay
+from grapin.sim.closed_form import read_requests
 from grapin.sim.prediction import Costs, Seconds
 from grapin.stream import Stream
 from grapin.trace import Trace
@@ -30,11 +32,19 @@ def test_batches_and_cache_are_as_large_a_part_as_the_graph_is() -> None:
         assert all(abs(batch.size - BATCH * edges) <= 1 for batch in miniature.stream())
 
 
-def test_what_the_original_takes_counts_kernels_once_and_all_else_as_often_as_it_is_larger() -> None:
-    miniature, machine = small(), MACHINES[MACHINE]
-    launches, waits = 7 * machine.gpu.launch, 7 * machine.link.round_trip
-    costs = Costs(seconds=Seconds(link=0.5 + waits, launches=launches))
-    assert miniature.seconds(costs) == pytest.approx(0.5 / miniature.part + launches + waits)
+def test_waiting_is_counted_once_and_what_the_link_is_busy_with_as_often_as_the_original_is_larger() -> None:
+    miniature = small()
+    counters = Counters(requests_128=1000, patch_bytes=320)
+    busy = read_requests(MACHINES[MACHINE], {32: 10, 128: 1000}).seconds
+    for waiting in (0.0, 1.0):
+        costs = Costs(counters, seconds=Seconds(link=busy + waiting))
+        assert miniature.seconds(costs) == pytest.approx(busy / miniature.part + waiting)
+
+
+def test_what_pages_and_their_faults_take_grows_with_the_graph() -> None:
+    miniature = small()
+    costs = Costs(migrated_bytes=4096, seconds=Seconds(link=0.2, faults=0.3, launches=0.1))
+    assert miniature.seconds(costs) == pytest.approx(0.5 / miniature.part + 0.1)
 
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "cc", "pagerank"])
