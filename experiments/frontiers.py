@@ -117,6 +117,7 @@ def rows_of(
         "start": starts[vertex],
         "length": lists.degrees[vertex].astype(np.int32),
         "arrays": np.full(rows, 2, np.uint8),
+        "whole": np.ones(rows, np.bool_),
         "cached": np.zeros(rows, np.bool_),
     }
 

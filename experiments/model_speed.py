@@ -87,6 +87,7 @@ def steady(count: int, length: int) -> Trace:
         "start": np.arange(count) * (-(-length // 32) * 32),
         "length": np.full(count, length, np.int32),
         "arrays": np.ones(count, np.uint8),
+        "whole": np.ones(count, np.bool_),
         "cached": np.zeros(count, np.bool_),
     }
     return Trace(reads, {}, {}, {"system": "none"})

@@ -75,6 +75,7 @@ def reading(
         "start": starts,
         "length": lengths.astype(np.int32),
         "arrays": np.ones(rows, np.uint8),
+        "whole": np.ones(rows, np.bool_),
         "cached": np.zeros(rows, np.bool_),
     }
     sizes = {"vertices": rows, "edges": slots, "out_slots": slots, "in_slots": 0, "version": 0, "program": 0}

@@ -111,6 +111,9 @@ class Trace:
             # Opened here, because NumPy leaves a file open that turns out not to be an archive.
             with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 about = json.loads(bytes(file["about"]))
+                if about.pop("format", None) != FORMAT:
+                    another = "was saved in another format; record the run again with this version"
+                    raise InvalidFile(f"{path}: {another}")
                 reads = {name: file[f"reads.{name}"] for name in _COLUMNS}
                 phases = {name: file[f"phases.{name}"] for name in _PHASE_COLUMNS}
                 changes = {name: file[f"changes.{name}"] for name in _CHANGE_COLUMNS}
@@ -118,8 +121,6 @@ class Trace:
             raise InvalidFile(f"{path}: there is no such file") from None
         except (BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
             raise InvalidFile(f"{path}: is not a trace saved by grapin ({error})") from None
-        if about.pop("format", None) != FORMAT:
-            raise InvalidFile(f"{path}: was saved in another format; record the run again with this version")
         return cls(reads, phases, changes, about)
 
 

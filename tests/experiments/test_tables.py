@@ -32,6 +32,7 @@ def reading(*phases: Sequence[Sequence[int]]) -> Trace:
         "start": 32 * vertex,
         "length": LENGTHS[vertex],
         "arrays": np.ones(len(rows), np.uint8),
+        "whole": np.ones(len(rows), np.bool_),
         "cached": np.zeros(len(rows), np.bool_),
     }
     every = np.zeros(len(phases), np.int64)

@@ -29,6 +29,7 @@ def trace_of(iterations: Sequence[Sequence[List]]) -> Trace:
         "start": start,
         "length": length.astype(np.int32),
         "arrays": arrays.astype(np.uint8),
+        "whole": np.ones(len(rows), np.bool_),
         "cached": np.zeros(len(rows), np.bool_),
     }
     return Trace(reads, {}, {}, {"system": "none"})

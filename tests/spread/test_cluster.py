@@ -37,6 +37,7 @@ def trace() -> Trace:
         "start": vertex.astype(np.int64) * 64,
         "length": (vertex % 60).astype(np.int32),
         "arrays": np.full(count, 2, np.uint8),
+        "whole": np.ones(count, np.bool_),
         "cached": np.zeros(count, np.bool_),
     }
     version, same = np.arange(3), np.ones(3, np.int64)
