@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.errors import InvalidArgument
 from grapin.kernels.words import NO_KEY, WORST_KEY
 from grapin.programs.program import UNREACHED as UNREACHED_VALUE
 from grapin.programs.program import Monotone
+
+_STEP = "Failed in nopython mode pipeline"
+"""So begins each line that says only at which step of compilation an error came up."""
 
 TOO_LARGE = 0x1FFFFFFFF
 """An offer outside 32 bits; larger than any key, so it never wins before it is reported."""
@@ -176,3 +180,15 @@ def rebind(kernel: Any, name: str, **rules: Any) -> FunctionType:
     function.__qualname__ = function.__name__
     function.__module__ = kernel.__module__
     return function
+
+
+def does_not_compile(program: Monotone, error: Exception) -> InvalidArgument:
+    """Return what to say when Numba cannot compile a program's `edge`: the line of its message that gives the cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if not line.startswith(_STEP)] or [type(error).__name__]
+    # "... found for signature:" is followed by the call that has no compiled form.
+    reason = " ".join(causes[: 2 if causes[0].endswith(":") else 1])
+    return InvalidArgument(
+        f"{type(program).__name__}.edge must compile: plain arithmetic on its two arguments ({reason}); "
+        "device='reference' runs it as it is"
+    )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES
 from grapin.errors import InvalidArgument
-from grapin.validation import check_integer
+from grapin.validation import check_choice, check_integer
 
 UNREACHED = 2**63 - 1
 """The value of a vertex that nothing reaches when smaller is better; infinity where values are floats."""
@@ -56,6 +56,9 @@ class Monotone(Program):
         raise NotImplementedError
 
     def __init__(self, source: int | Iterable[int] | Mapping[int, float] | None = None) -> None:
+        kind = type(self).__name__
+        check_choice(f"{kind}.values", self.values, ("int", "float", "weight"))
+        check_choice(f"{kind}.better", self.better, ("smaller", "larger"))
         if type(self).start is not None:
             if source is not None:
                 raise InvalidArgument(f"source={source!r} must not be given: {self.name} starts everywhere")

@@ -134,8 +134,17 @@ def test_a_program_that_is_not_monotone_is_refused_with_a_counterexample(
         check_monotone(program, weights=st.integers(1, 10))
 
 
+@pytest.mark.parametrize(("name", "value"), [("better", "smallest"), ("values", "double")])
+def test_a_choice_that_there_is_not_is_refused_rather_than_taken_for_another(name: str, value: str) -> None:
+    misspelt = type("Misspelt", (SSSP,), {name: value})
+    with pytest.raises(InvalidArgument, match=rf"Misspelt\.{name}='{value}' must be one of"):
+        misspelt(0)
+
+
 def test_a_rule_that_does_not_compile_is_refused_with_the_reason() -> None:
-    with pytest.raises(InvalidArgument, match=r"Uncompilable.edge must compile"):
+    with pytest.raises(
+        InvalidArgument, match=r"Uncompilable.edge must compile: .*<class 'str'>.*str\(int64\)"
+    ):
         grapin.Engine(a_graph(), Uncompilable(0))
 
 

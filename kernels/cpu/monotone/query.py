@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.counters import Counters
-from grapin.errors import InvalidArgument, ValueOverflow
+from grapin.errors import ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.arrays import LEAST_VERTICES, NO_WEIGHTS, arrays_of
@@ -34,7 +34,7 @@ from grapin.kernels.cpu.monotone.journal import Journal, Losses, log_all, new_jo
 from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP
 from grapin.kernels.cpu.monotone.starting import place_vertices
 from grapin.kernels.cpu.monotone.sweep import sweep
-from grapin.kernels.rules import Coding, coding
+from grapin.kernels.rules import Coding, coding, does_not_compile
 from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
 from grapin.programs.program import Monotone, source_arrays
 from grapin.systems import System
@@ -104,12 +104,7 @@ class MonotoneQuery:
         try:
             self._restart(run, snapshot)
         except NumbaError as error:
-            kind = type(self.program).__name__
-            reason = str(error).strip().splitlines()[-1].strip() or type(error).__name__
-            raise InvalidArgument(
-                f"{kind}.edge must compile: plain arithmetic on its two arguments ({reason}); "
-                "device='reference' runs it as it is"
-            ) from error
+            raise does_not_compile(self.program, error) from error
         return self._work(run, changed=int(np.count_nonzero(self._keys() != NO_KEY)), affected=0)
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:

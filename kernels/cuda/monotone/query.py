@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.counters import Counters
-from grapin.errors import InvalidArgument, ValueOverflow
+from grapin.errors import ValueOverflow
 from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend
@@ -24,7 +24,7 @@ from grapin.kernels.cuda.monotone.binding import bind_monotone
 from grapin.kernels.cuda.monotone.queues import WIDEST
 from grapin.kernels.cuda.monotone.rounds import Board, Rounds
 from grapin.kernels.cuda.monotone.state import AFFECTED, CHANGED, INVALIDATED, OVERFLOWS, State, new_state
-from grapin.kernels.rules import Coding, coding
+from grapin.kernels.rules import Coding, coding, does_not_compile
 from grapin.kernels.words import LOW, NO_KEY, SHIFT, UNREACHED
 from grapin.programs.program import Monotone, source_arrays
 from grapin.systems import System
@@ -87,12 +87,7 @@ class MonotoneQuery:
         try:
             self._begin_again(rounds, snapshot)
         except NumbaError as error:
-            kind = type(self.program).__name__
-            reason = str(error).strip().splitlines()[-1].strip() or type(error).__name__
-            raise InvalidArgument(
-                f"{kind}.edge must compile: plain arithmetic on its two arguments ({reason}); "
-                "device='reference' runs it as it is"
-            ) from error
+            raise does_not_compile(self.program, error) from error
         return self._compared(rounds, before, dense=False, affected=False)
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
