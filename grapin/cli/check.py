@@ -164,9 +164,8 @@ def _report(failure: "testing.Failure", save: str | None) -> None:
     click.echo(f"{failure.setup}: example {failure.examples} failed: {failure.complaint}")
     if failure.failing < 1:
         click.echo(f"It failed in {failure.failing:.0%} of further runs: threads may race.")
-    click.echo(
-        f"Shrunk from {_count(found)} to {_count(case)}; this script reproduces it:\n\n{script}", nl=False
-    )
+    shrunk = f"Shrunk from {_count(found)} to {_count(case)}; this" if found != case else "This"
+    click.echo(f"{shrunk} script reproduces it:\n\n{script}", nl=False)
     if save is not None:
         write_whole(save, lambda path: path.write_text(script))
         click.echo(f"\nWritten to {save}")

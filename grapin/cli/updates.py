@@ -55,6 +55,8 @@ def prepare(
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
+        if not len(edges):
+            raise InvalidArgument(f"{graph} must have edges to sample from; or stream some with --updates")
         count = min(BATCHES, max(1, len(edges) // SAMPLED)) if batches is None else batches
         size = min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * count))) if batch_size is None else batch_size
         stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)

@@ -108,6 +108,7 @@ def test_a_rule_that_is_not_monotone_is_a_failure_with_the_rules_own_values(
     assert main(["check", "--program", f"{program}:Gaining", "--device", "reference"]) == 1
     shown = capsys.readouterr().out
     assert "Gaining.edge must not improve a value, but edge(" in shown
+    assert "This script reproduces it:" in shown
     assert f'Gaining = find_program("{program}:Gaining")' in shown
 
 

@@ -263,6 +263,7 @@ def test_a_wrong_answer_is_reported_and_is_exit_code_1(
     [
         (["no-such-file.txt"], "no-such-file.txt must exist"),
         (["empty"], "graph='empty' must come with --updates"),
+        (["path:1"], "path:1 must have edges to sample from"),
         (["path:9", "--program", "sssq"], "program='sssq' must be one of"),
         (["path:9", "--system", "grapin-hot"], "system='grapin-hot' must be one of"),
         (["path:9", "--device", "gpu"], "device='gpu' must be one of"),
