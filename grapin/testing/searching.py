@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from grapin.errors import WorkersLost, WrongAnswer
 from grapin.spread import find_first
 from grapin.testing.case import Case
+from grapin.testing.interrupted import remembered_interrupts
 from grapin.testing.reproducible import same_everywhere
 from grapin.testing.script import reproduction
 from grapin.testing.shipping import Shipped
@@ -114,13 +115,15 @@ def find_failure(
     )
     @given(cases(weights=weights, start=start, hubs=hubs))
     def hold(case: Case) -> None:
+        repeat_interrupt()
         trying.take(case)
         if trying.found is not None:
             raise WrongAnswer(trying.found[-1])
 
     try:
-        with same_everywhere():
+        with same_everywhere(), remembered_interrupts() as repeat_interrupt:
             hold()
+            repeat_interrupt()
     except Exception:
         # Hypothesis runs a failing example again, and says so in its own way if it does not fail then.
         if trying.lost is not None:
