@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
+_DROPPING = "gc_callback"
+"""Hypothesis's function that the collector calls (junkdrawer.py): what is raised in it is a traceback, and no more."""
+
 
 @contextmanager
 def remembered_interrupts() -> Iterator[Callable[[], None]]:
@@ -20,7 +23,7 @@ def remembered_interrupts() -> Iterator[Callable[[], None]]:
     def remember(number: int, frame: FrameType | None) -> None:
         nonlocal seen
         seen = True
-        if callable(before):
+        if callable(before) and (frame is None or frame.f_code.co_name != _DROPPING):
             before(number, frame)
 
     def repeat() -> None:

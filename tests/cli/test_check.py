@@ -149,8 +149,9 @@ def test_ctrl_c_is_one_sentence(capsys: Captured, monkeypatch: pytest.MonkeyPatc
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
 
 
+@pytest.mark.parametrize("raised", [True, False], ids=["dropped", "in-the-collector"])
 def test_ctrl_c_ends_the_search_also_where_somebody_drops_it(
-    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, *, raised: bool
 ) -> None:
     tried: list[Case] = []
 
@@ -159,7 +160,11 @@ def test_ctrl_c_ends_the_search_also_where_somebody_drops_it(
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(searching, "find_complaint", drop)
+    def gc_callback(_setup: object, case: Case) -> None:
+        tried.append(case)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(searching, "find_complaint", drop if raised else gc_callback)
     before = signal.getsignal(signal.SIGINT)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
