@@ -33,11 +33,12 @@ LEAST = 1e-3
 """What a list counts for that was read, but in no way that tells: less than any read that does."""
 RESERVE = 1 / 400
 """The part of the room that is kept free for what short iterations read."""
-LOOKS = 8
-"""How often, while elements for the whole room go by, it is asked whether to choose again."""
+LOOKS = 32
+"""How often, while elements for the whole room go by, it is asked whether to choose again. More often costs time on the
+host, and less traffic: with 8, 2 % more on PageRank's shortest rounds."""
 FEWEST = 1 << 12
 """Elements between such questions at least, however little room there is."""
-ASKED = 1 / 32
+ASKED = 1 / 128
 """A new choice is made when this part of the room is asked for by lists that deserve it and found none."""
 
 
@@ -147,7 +148,8 @@ class Adaptive(Policy):
         """Return the sectors that a copy of each list is expected to save for each of its elements."""
         counts = holdings.window.history(places).astype(np.float64)
         under_way = counts[0] + now
-        weights = np.full(len(counts) - 1, self._past / (len(counts) - 1))
+        finished = min(max(holdings.batch, 1), len(counts) - 1)
+        weights = np.full(len(counts) - 1, self._past / finished)
         if 0 < holdings.batch < len(counts):
             weights[holdings.batch - 1] *= self._start
         expected = np.maximum(under_way - (1 - self._first), 0) + weights @ counts[1:] + LEAST
