@@ -29,8 +29,11 @@ def lane_id() -> Any:
 
 @device_function
 def ballot(predicate: Any) -> Any:
-    """Return a mask of the lanes for which the predicate holds."""
-    return cuda.ballot_sync(FULL, predicate)
+    """Return a mask of the lanes for which the predicate holds, without a sign.
+
+    Numba takes it for a signed number; where that meets a longer one, lane 31 would stand for 33 lanes.
+    """
+    return np.uint32(cuda.ballot_sync(FULL, predicate))
 
 
 @device_function

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from cache_checking import check_mending, check_moves
 from hypothesis import assume, given, settings
@@ -74,6 +75,15 @@ def test_after_any_stream_compiled_kernels_give_the_reference_answer(
     for batch in mutations.batches:
         engine.apply(batch)
         verify_answer(engine.answers[0], graph)
+
+
+@pytest.mark.parametrize("system", ["bounded", "grapin-recomp"])
+def test_a_list_that_the_last_lane_of_a_warp_looks_up_is_read_once(system: str) -> None:
+    BACKEND.shape, BACKEND.quantum, BACKEND.seed = Shape(1, 32), 0, 1
+    sources = np.repeat(np.arange(32), 20)  # lists alike, so that all are pushed at once, each by its lane
+    graph = grapin.Graph.from_edges(sources, np.tile(np.arange(20), 32))
+    engine = grapin.Engine(graph, PROGRAMS["pagerank"], system=system, device="ptxsim")
+    verify_answer(engine.answers[0], graph)
 
 
 @pytest.mark.parametrize("system", ["bounded", "grapin"])
