@@ -187,8 +187,12 @@ class Case:
 
     def without_writes(self) -> "Case":
         """Return the same reads, as if the host changed a graph of its own."""
-        changes = {name: column[:0] for name, column in self.trace.changes.items()}
-        return Case(self.name, replace(self.trace, changes=changes))
+        return Case(self.name, without_writes(self.trace))
+
+
+def without_writes(trace: Trace) -> Trace:
+    """Return the same reads, as if the host changed a graph of its own."""
+    return replace(trace, changes={name: column[:0] for name, column in trace.changes.items()})
 
 
 def static_bars(case: Case, *, web: bool = False) -> list[Bar]:
