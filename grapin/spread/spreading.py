@@ -1,4 +1,4 @@
-"""`spread` and `find_first`: one function for many tasks, here, in processes, or on a cluster, with the same results.
+"""`spread`: one function for many tasks, here, in processes, or on a cluster, with the same results.
 
 On one computer tasks go to a pool of processes and not to a Dask cluster of its own: `experiments/spreading.py`
 measures how long each takes to start. So only `--cluster` needs Dask, and it is an extra.
@@ -22,6 +22,7 @@ def spread(
     processes: int = 1,
     cluster: str | None = None,
     advance: Callable[[float], None] = lambda _: None,
+    until: Callable[[Result], bool] = lambda _: False,
 ) -> list[Result]:
     """Return `function(task, *shared)` of every task, in the order of the tasks whatever the order of arrival.
 
@@ -33,44 +34,24 @@ def spread(
         cluster: the address of a Dask scheduler, such as `tcp://host:8786`, that takes the tasks instead; `processes`
             then means nothing.
         advance: told of every task that is done.
+        until: a result that is enough. The list ends with the first of them, in the order of the tasks; tasks behind it
+            are given up, also those under way.
 
     A task whose process or worker dies is done again by another; the first error that a task raises ends all of them.
     With more than one process, scripts need the usual `if __name__ == "__main__":`, as for all of `multiprocessing`.
     """
     check_integer("processes", processes, least=1)
     results: dict[int, Result] = {}
-    for place, result in _perform(function, dict(enumerate(tasks)), shared, processes, cluster):
-        results[place] = result
-        advance(1)
-    return [results[place] for place in range(len(tasks))]
-
-
-def find_first(
-    function: Callable[..., Result | None],
-    tasks: Sequence[Task],
-    *,
-    shared: Sequence[Any] = (),
-    processes: int = 1,
-    cluster: str | None = None,
-    advance: Callable[[float], None] = lambda _: None,
-) -> Result | None:
-    """Return what `function(task, *shared)` gives for the first task, in their order, for which that is not None.
-
-    All else is as for `spread`. Tasks behind the first one found are given up, also those under way.
-    """
-    check_integer("processes", processes, least=1)
-    results: dict[int, Result | None] = {}
-    known = 0
+    known: list[Result] = []
     with closing(_perform(function, dict(enumerate(tasks)), shared, processes, cluster)) as arriving:
         for place, result in arriving:
             results[place] = result
             advance(1)
-            while known in results:
-                found = results[known]
-                if found is not None:
-                    return found
-                known += 1
-    return None
+            while len(known) in results:
+                known.append(results.pop(len(known)))
+                if until(known[-1]):
+                    return known
+    return known
 
 
 def _perform(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from grapin.testing.machine import StoreMachine
     from grapin.testing.monotone import check_monotone
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
-    from grapin.testing.searching import Failure, cases, find_failure
+    from grapin.testing.searching import Failure, Searched, cases, find_failure, search
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
     from grapin.testing.trying import Setup
     from grapin.testing.verifying import verify_engine
@@ -51,6 +51,7 @@ _HOMES = {
     "Failure": "grapin.testing.searching",
     "InvalidCase": "grapin.testing.invalid",
     "MutationStream": "grapin.testing.strategies",
+    "Searched": "grapin.testing.searching",
     "Setup": "grapin.testing.trying",
     "StoreMachine": "grapin.testing.machine",
     "Weights": "grapin.testing.weights",
@@ -65,6 +66,7 @@ _HOMES = {
     "hub_churns": "grapin.testing.mutations",
     "invalid_batches": "grapin.testing.invalid",
     "mutation_streams": "grapin.testing.strategies",
+    "search": "grapin.testing.searching",
     "verify_answer": "grapin.engine.verify",
     "verify_engine": "grapin.testing.verifying",
 }
@@ -78,6 +80,7 @@ __all__ = [
     "Interleaved",
     "InvalidCase",
     "MutationStream",
+    "Searched",
     "Setup",
     "StoreMachine",
     "Weak",
@@ -102,6 +105,7 @@ __all__ = [
     "mutation_streams",
     "poisoned_memory",
     "read",
+    "search",
     "verify_answer",
     "verify_engine",
     "write",

@@ -5,7 +5,7 @@ simulated device or on a graph with hubs many times that. The failure with the l
 reported, so where and in which order streams are tried makes no difference.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from grapin.errors import WorkersLost, WrongAnswer
-from grapin.spread import find_first
+from grapin.spread import spread
 from grapin.testing.case import Case
 from grapin.testing.interrupted import remembered_interrupts
 from grapin.testing.reproducible import same_everywhere
@@ -23,7 +23,7 @@ from grapin.testing.script import reproduction
 from grapin.testing.shipping import Shipped
 from grapin.testing.shrinking import shrink
 from grapin.testing.strategies import mutation_streams
-from grapin.testing.trying import Setup, find_complaint
+from grapin.testing.trying import Setup, judge
 from grapin.testing.weights import Weights
 
 ANY_WEIGHTS = (Weights("none"), Weights("int32"), Weights("float32"))
@@ -61,6 +61,18 @@ class Failure:
         return reproduction(self.setup, self.case, self.complaint)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What a search came to."""
+
+    failure: Failure | None
+    """The first, shrunk; None if there is none."""
+    examples: int
+    """How many were tried."""
+    unanswered: int
+    """Of those, how many have no answer, because a value outgrows 32 bits: they tell nothing."""
+
+
 @st.composite
 def cases(
     draw: st.DrawFn,
@@ -81,7 +93,12 @@ def cases(
     return case.with_rows(kind.fit)
 
 
-def find_failure(
+def find_failure(setup: Setup, **options: Any) -> Failure | None:
+    """Return the first failure among drawn cases, shrunk; None if there is none. Options are those of `search`."""
+    return search(setup, **options).failure
+
+
+def search(
     setup: Setup,
     *,
     weights: Sequence[Weights] = ANY_WEIGHTS,
@@ -93,11 +110,11 @@ def find_failure(
     cluster: str | None = None,
     advance: Advance = lambda _amount: None,
     shrinking: Callable[[], None] = lambda: None,
-) -> Failure | None:
-    """Return the first failure among so many drawn cases (see `cases`), shrunk; None if there is none.
+) -> Searched:
+    """Look for the first failure among so many drawn cases (see `cases`).
 
     With more than one of `processes`, others help with a search that takes long; a `cluster` tries all cases (see
-    `grapin.spread.spread`). Neither makes a difference to what is returned. `advance` is told of each example,
+    `grapin.spread.spread`). Neither makes a difference to what is found. `advance` is told of each example,
     `shrinking` when the search is over and the failure is made smaller.
     """
     trying = _Trying(setup, processes, cluster, advance)
@@ -131,11 +148,12 @@ def find_failure(
         if trying.found is None:
             raise
     trying.end_round()
-    if trying.found is None:
-        return None
-    shrinking()
-    least = {each.kind: each.low for each in sorted(weights, key=lambda each: -each.low)}
-    return _smallest(setup, *trying.found, least)
+    failure = None
+    if trying.found is not None:
+        shrinking()
+        least = {each.kind: each.low for each in sorted(weights, key=lambda each: -each.low)}
+        failure = _smallest(setup, *trying.found, least)
+    return Searched(failure, trying.drawn, trying.unanswered)
 
 
 class _Trying:
@@ -148,9 +166,10 @@ class _Trying:
     def __init__(self, setup: Setup, processes: int, cluster: str | None, advance: Advance) -> None:
         self.found: Found | None = None
         self.lost: WorkersLost | None = None
+        self.drawn = 0
+        self.unanswered = 0
         self._setup, self._processes, self._cluster = setup, processes, cluster
         self._advance = advance
-        self._drawn = 0
         self._left: list[tuple[int, Case]] = []
         self._helped = processes > 1 or cluster is not None
         self._alone_until = monotonic() + (HEAD_START if cluster is None else 0)
@@ -161,42 +180,64 @@ class _Trying:
         """Try the next case, now or with those that follow."""
         if self.found is not None or self.lost is not None:
             return
-        self._drawn += 1
+        self.drawn += 1
         if self._helped and monotonic() > self._alone_until:
-            self._left.append((self._drawn, case))
+            self._left.append((self.drawn, case))
             if monotonic() > self._round_ends:
                 self.end_round()
             return
         self._advance(1)
-        complaint = find_complaint(self._setup, case)
-        if complaint is not None:
-            self.found = self._drawn, case, complaint
+        self._learn(_try(self._setup, [(self.drawn, case)]))
 
     def end_round(self) -> None:
         """Try those that were drawn since the last time."""
         left, self._left = self._left, []
         if self.found is None and left:
             try:
-                self.found = _find_elsewhere(self._setup, left, self._processes, self._cluster, self._advance)
+                for tried in _try_elsewhere(self._setup, left, self._processes, self._cluster, self._advance):
+                    self._learn(tried)
             except WorkersLost as lost:
                 self.lost = lost
                 raise
         self._while *= 2
         self._round_ends = monotonic() + self._while
 
+    def _learn(self, tried: "_Tried") -> None:
+        self.found = tried.found
+        self.unanswered += tried.unanswered
 
-def _find_elsewhere(
+
+@dataclass(frozen=True)
+class _Tried:
+    """What became of some cases, up to the first that failed."""
+
+    found: Found | None
+    unanswered: int
+
+
+def _try(setup: Setup, cases: Iterable[tuple[int, Case]]) -> _Tried:
+    unanswered = 0
+    for number, case in cases:
+        verdict = judge(setup, case)
+        if verdict.complaint is not None:
+            return _Tried((number, case, verdict.complaint), unanswered)
+        unanswered += not verdict.answered
+    return _Tried(None, unanswered)
+
+
+def _try_elsewhere(
     setup: Setup, left: Sequence[tuple[int, Case]], processes: int, cluster: str | None, advance: Advance
-) -> Found | None:
-    """Return the first of these cases that fails, tried in other processes or on a cluster."""
+) -> list[_Tried]:
+    """Try these cases in other processes or on a cluster, up to the first that fails."""
     tasks = [_Stretch(tuple(left[begin : begin + TOGETHER])) for begin in range(0, len(left), TOGETHER)]
-    return find_first(
-        _first_failing,
+    return spread(
+        _try_stretch,
         tasks,
         shared=(setup if cluster is None else Shipped.of(setup),),
         processes=processes,
         cluster=cluster,
         advance=lambda _task: advance(len(left) / len(tasks)),
+        until=lambda tried: tried.found is not None,
     )
 
 
@@ -214,18 +255,13 @@ _one_at_a_time = Lock()
 """A worker may have several threads; a device need not bear that."""
 
 
-def _first_failing(stretch: _Stretch, sent: Setup | Shipped) -> Found | None:
+def _try_stretch(stretch: _Stretch, sent: Setup | Shipped) -> _Tried:
     with _one_at_a_time:
-        setup = sent.unpacked() if isinstance(sent, Shipped) else sent
-        for number, case in stretch.cases:
-            complaint = find_complaint(setup, case)
-            if complaint is not None:
-                return number, case, complaint
-    return None
+        return _try(sent.unpacked() if isinstance(sent, Shipped) else sent, stretch.cases)
 
 
 def _smallest(setup: Setup, examples: int, found: Case, complaint: str, least: dict[str, float]) -> Failure:
-    failing = sum(find_complaint(setup, found) is not None for _ in range(REPETITIONS))
+    failing = sum(judge(setup, found).complaint is not None for _ in range(REPETITIONS))
     tries = 1 if failing == REPETITIONS else REPETITIONS
     kind = complaint.partition(":")[0]
     complaints = {found: complaint}
@@ -233,7 +269,7 @@ def _smallest(setup: Setup, examples: int, found: Case, complaint: str, least: d
     def fails(case: Case) -> bool:
         """Tell whether a case fails in the same way, in any of the runs that it may take."""
         for _ in range(tries):
-            heard = find_complaint(setup, case)
+            heard = judge(setup, case).complaint
             if heard is not None and heard.partition(":")[0] == kind:
                 complaints[case] = heard
                 return True

@@ -1,4 +1,4 @@
-"""`Setup`: what is held against the reference, and what became of it on one case."""
+"""`Setup`: what is held against the reference; `Verdict`: what became of it on one case."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,19 +47,29 @@ class Setup:
         )
 
 
-def find_complaint(setup: Setup, case: Case) -> str | None:
-    """Return what went wrong in the course of a case, the kind of error first; None if every answer was right.
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one case; as it is made, every answer was right."""
 
-    A case without an answer tells nothing: batches that a graph refuses, values that do not fit.
-    """
+    complaint: str | None = None
+    """What went wrong, the kind of error first."""
+    answered: bool = True
+    """Whether it has an answer that could be right: a case with values that do not fit tells nothing."""
+
+
+def judge(setup: Setup, case: Case) -> Verdict:
+    """Keep an answer fresh in the course of a case, and hold it against the reference after every batch."""
     try:
         engine = setup.engine(Graph.from_edges(**case.start()), case.sources, case.threads)
         verify_engine(engine)
         for mutations in case.batches:
             engine.apply(Batch(**batch_parts(mutations)))
             verify_engine(engine)
-    except (InvalidBatch, ValueOverflow):
-        return None
+    except (
+        InvalidBatch,
+        ValueOverflow,
+    ):  # the graph refuses a batch only when shrinking left out what it needs
+        return Verdict(answered=False)
     except Exception as error:  # noqa: BLE001  (what a device does wrong it does in its own way)
-        return f"{type(error).__name__}: {error}"
-    return None
+        return Verdict(f"{type(error).__name__}: {error}")
+    return Verdict()

@@ -11,6 +11,7 @@ import pytest
 
 from grapin.cli.main import main
 from grapin.testing import Case, searching
+from grapin.testing.trying import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 FORGETFUL = "docs/examples/forgetful_device.py"
@@ -116,7 +117,12 @@ def test_a_rule_that_is_not_monotone_is_a_failure_with_the_rules_own_values(
 
 def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[list[Case]] = []
-    monkeypatch.setattr(searching, "find_complaint", lambda _setup, case: drawn[-1].append(case))
+
+    def note(_setup: object, case: Case) -> Verdict:
+        drawn[-1].append(case)
+        return Verdict()
+
+    monkeypatch.setattr(searching, "judge", note)
     for seed in ("1", "1", "2"):
         drawn.append([])
         assert main(["check", "--program", "bfs", "--examples", "20", *HERE, "--seed", seed]) == 0
@@ -130,12 +136,12 @@ def test_a_failure_that_comes_and_goes_is_called_a_race(
 ) -> None:
     asked = 0
 
-    def every_third_time(*_arguments: object) -> str | None:
+    def every_third_time(*_arguments: object) -> Verdict:
         nonlocal asked
         asked += 1
-        return "WrongAnswer: vertex 1 has 2, expected 1" if asked % 3 == 0 else None
+        return Verdict("WrongAnswer: vertex 1 has 2, expected 1" if asked % 3 == 0 else None)
 
-    monkeypatch.setattr(searching, "find_complaint", every_third_time)
+    monkeypatch.setattr(searching, "judge", every_third_time)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 1
     assert re.search(r"It failed in [34]0% of further runs: threads may race\.", capsys.readouterr().out)
 
@@ -144,7 +150,7 @@ def test_ctrl_c_is_one_sentence(capsys: Captured, monkeypatch: pytest.MonkeyPatc
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(searching, "find_complaint", interrupt)
+    monkeypatch.setattr(searching, "judge", interrupt)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
 
@@ -155,21 +161,37 @@ def test_ctrl_c_ends_the_search_also_where_somebody_drops_it(
 ) -> None:
     tried: list[Case] = []
 
-    def drop(_setup: object, case: Case) -> None:
+    def drop(_setup: object, case: Case) -> Verdict:
         tried.append(case)
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+        return Verdict()
 
-    def gc_callback(_setup: object, case: Case) -> None:
+    def gc_callback(_setup: object, case: Case) -> Verdict:
         tried.append(case)
         signal.raise_signal(signal.SIGINT)
+        return Verdict()
 
-    monkeypatch.setattr(searching, "find_complaint", drop if raised else gc_callback)
+    monkeypatch.setattr(searching, "judge", drop if raised else gc_callback)
     before = signal.getsignal(signal.SIGINT)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
     assert len(tried) == 1
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_streams_whose_values_outgrow_32_bits_are_told_of(capsys: Captured) -> None:
+    asked = ["check", "--program", "sssp", "--device", "cpu", "--examples", "40", *HERE]
+    assert main([*asked, "--weights", "2000000000:2147483647"]) == 0
+    shown = capsys.readouterr().out
+    (row,) = re.findall(r"^ *sssp +cpu +bounded +(\d+) +(\w+) +none", shown, re.MULTILINE)
+    assert row[0] == "40"
+    assert 0 < int(row[1]) < 40
+    assert "Smaller --weights" in shown
+    assert main([*asked, "--weights", "0:9"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *sssp +cpu +bounded +40 +none +none", shown, re.MULTILINE)
+    assert "Smaller --weights" not in shown
 
 
 def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured) -> None:

@@ -23,6 +23,10 @@ def found_after(task: tuple[float, bool]) -> float | None:
     return seconds if found else None
 
 
+def is_found(result: float | None) -> bool:
+    return result is not None
+
+
 def who(_task: int) -> int:
     return os.getpid()
 

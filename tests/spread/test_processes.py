@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sample_tasks import die, die_once, fail_at, found_after, scaled_sum, who, writes
+from sample_tasks import die, die_once, fail_at, found_after, is_found, scaled_sum, who, writes
 
 from grapin.errors import InvalidArgument, ValueOverflow, WorkersLost
-from grapin.spread import find_first, spread
+from grapin.spread import spread
 
 VALUES = np.arange(1000)
 
@@ -67,17 +67,15 @@ def test_what_a_task_writes_into_shared_arrays_stays_in_its_process() -> None:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_what_is_found_first_is_the_first_in_order_whatever_the_order_of_arrival(processes: int) -> None:
     # The fourth task has its result before the third.
-    assert (
-        find_first(found_after, [(0.0, False), (0.1, False), (0.6, True), (0.0, True)], processes=processes)
-        == 0.6
-    )
-    assert find_first(found_after, [(0.0, False)] * 3, processes=processes) is None
-    assert find_first(found_after, [], processes=processes) is None
+    tasks = [(0.0, False), (0.1, False), (0.6, True), (0.0, True)]
+    assert spread(found_after, tasks, processes=processes, until=is_found) == [None, None, 0.6]
+    assert spread(found_after, tasks[:2], processes=processes, until=is_found) == [None, None]
+    assert spread(found_after, [], processes=processes, until=is_found) == []
 
 
 def test_tasks_behind_what_is_found_are_given_up() -> None:
     begin = time.monotonic()
-    assert find_first(found_after, [(0.0, True), (600.0, True)], processes=2) == 0
+    assert spread(found_after, [(0.0, True), (600.0, True)], processes=2, until=is_found) == [0]
     assert time.monotonic() - begin < 600
 
 

@@ -59,7 +59,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def search(**where: object) -> Failure | None:
-    return find_failure(HIDDEN, weights=[Weights("int32", 0, 9)], hubs=False, examples=100, **where)  # type: ignore[arg-type]
+    return find_failure(HIDDEN, weights=[Weights("int32", 0, 9)], hubs=False, examples=100, **where)
 
 
 def test_two_processes_and_a_cluster_whose_worker_is_killed_find_what_one_process_finds(
@@ -128,7 +128,7 @@ def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pyt
         raise WorkersLost("gone")
 
     monkeypatch.setattr(searching, "ROUND", seconds)
-    monkeypatch.setattr(searching, "find_first", lose)
+    monkeypatch.setattr(searching, "spread", lose)
     with pytest.raises(WorkersLost, match="gone"):
         search(processes=2)
     assert len(asked) == 1
@@ -136,7 +136,7 @@ def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pyt
 
 def test_a_search_that_is_soon_over_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "HEAD_START", 60)
-    monkeypatch.setattr(searching, "find_first", None)
+    monkeypatch.setattr(searching, "spread", None)
     assert search(processes=2) is not None
 
 

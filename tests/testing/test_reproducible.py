@@ -7,13 +7,19 @@ from pathlib import Path
 import pytest
 
 from grapin.testing import Case, Setup, find_failure, searching
+from grapin.testing.trying import Verdict
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """Return the cases of a search."""
     tried: list[Case] = []
+
+    def note(_setup: Setup, case: Case) -> Verdict:
+        tried.append(case)
+        return Verdict()
+
     with monkeypatch.context() as patched:
-        patched.setattr(searching, "find_complaint", lambda _setup, case: tried.append(case))
+        patched.setattr(searching, "judge", note)
         assert find_failure(Setup("sssp", "reference"), examples=30, hubs=False) is None
     return tried
 
