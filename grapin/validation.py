@@ -36,6 +36,10 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     known = sorted(choices)
     if value in known:
         return value
-    nearest = get_close_matches(str(value), known, n=1)
-    hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
-    refuse(name, value, f"be one of {', '.join(known)}{hint}")
+    refuse(name, value, f"be one of {', '.join(known)}{nearest(value, known)}")
+
+
+def nearest(value: str, choices: Iterable[str]) -> str:
+    """Return a suggestion in brackets, to end a sentence with; nothing where no choice is near."""
+    found = get_close_matches(str(value), list(choices), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""

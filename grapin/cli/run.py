@@ -10,7 +10,7 @@ from rich.console import Console
 
 from grapin.batch import Batch
 from grapin.cache.settings import read_settings
-from grapin.cli.common import graph_argument, seed_option
+from grapin.cli.common import graph_argument, layout_options, seed_option
 from grapin.cli.exit_codes import INTERRUPTED, WRONG
 from grapin.cli.interrupt import Interrupts
 from grapin.cli.outcome import Outcome
@@ -77,6 +77,7 @@ from grapin.validation import check_integer
     show_default=True,
     help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a graph without weights.",
 )
+@layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
 @click.option("--verify", is_flag=True, help="Hold the answer against the reference at the end.")
 @click.option(

@@ -10,6 +10,7 @@ from grapin.cli.common import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument
 from grapin.files.numbers import WEIGHTS
+from grapin.generators import is_specification
 from grapin.loading import standing_edges
 from grapin.randomness import Draws
 from grapin.stream import Stream, temporal, workload
@@ -40,18 +41,24 @@ def prepare(
     updates: str | None,
     undirected: bool | None,
     weights: str,
+    columns: str | None = None,
+    ids: str = "auto",
     seed: int,
 ) -> Prepared:
     """Read what the options of `grapin run` name; `source` is None for a program that has no sources.
 
-    A small graph is sampled in batches that it has edges for, unless their size is given.
+    A small graph is sampled in batches that it has edges for, unless their size is given. Where a generated graph is
+    changed by a file of updates, `columns` are the file's.
     """
     low_high = _range(weights)
     reading: dict[str, Any] = {
         "directed": None if undirected is None else not undirected,
         "weights": "keep" if low_high else weights,
+        "columns": columns,
+        "ids": ids,
     }
-    edges = _weighted(read_edges(graph, seed, **reading), low_high, seed)
+    alone = {"columns": None} if updates is not None and is_specification(graph) else {}
+    edges = _weighted(read_edges(graph, seed, **reading | alone), low_high, seed)
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")

@@ -49,6 +49,8 @@ WORKLOAD = (
     "threads",
     "undirected",
     "weights",
+    "columns",
+    "ids",
     "seed",
 )
 """Options of `grapin run` that say what is run; they mean the same here."""

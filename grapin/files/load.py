@@ -38,7 +38,7 @@ def load_edges(
     *,
     format: str | None = None,  # noqa: A002  # the word every reader knows for it
     directed: bool | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
     ids: str = "auto",
@@ -56,7 +56,8 @@ def load_edges(
         format: snap, csv, matrix-market, dimacs, konect, parquet or npz; told from name and content if None.
         directed: Whether edges run one way; by default what the file says, and True if it says nothing.
         columns: What the columns mean, in order: source, target, weight, time, change (+1 or -1), or - to
-            ignore one; by default told from a header, or from their number (see `grapin.files.roles`).
+            ignore one, in a sequence or between commas; by default told from a header, or from their number (see
+            `grapin.files.roles`).
         delimiter: The character between columns; by default told from the first row.
         comment: What comment lines begin with; by default # or %, and '' for files without comments.
         ids: auto, keep, dense or text (see `grapin.files.ids`).

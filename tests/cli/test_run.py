@@ -258,28 +258,45 @@ def test_a_wrong_answer_is_reported_and_is_exit_code_1(
     assert shown.err == "grapin: vertex 3 has 7, expected 5\n"
 
 
+def test_columns_and_ids_say_what_a_file_does_not(
+    tmp_path: Path, events: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wide.txt"
+    file.write_text("1 2 x 7\n2 3 x 9\n3 4 x 2\n")
+    asked = ["--batches", "1", "--batch-size", "1", "--insertions", "0", "--source", "1", "--json", "-"]
+    assert main(["run", str(file), "--columns", "source,target,-,weight", "--ids", "text", *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["graph"] == {"vertices": 4, "edges": 2}
+    assert main(["run", str(file), *asked]) == 2  # the third column is no weight
+    assert "line 1: the weight 'x' must be a number" in capsys.readouterr().err
+    assert main(["run", "path:3", *asked, "--columns", "source,target"]) == 2
+    assert "--columns source,target must be left out" in capsys.readouterr().err
+    columns = ["--columns", "source,target,change,-"]
+    assert main(["run", "empty", "--updates", events, *columns, "--source", "a", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["graph"]["edges"] == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["no-such-file.txt"], "no-such-file.txt must exist"),
-        (["empty"], "graph='empty' must come with --updates"),
+        (["empty"], "empty must come with --updates"),
         (["path:1"], "path:1 must have edges to sample from"),
-        (["path:9", "--program", "sssq"], "program='sssq' must be one of"),
-        (["path:9", "--system", "grapin-hot"], "system='grapin-hot' must be one of"),
-        (["path:9", "--device", "gpu"], "device='gpu' must be one of"),
-        (["path:9", "--threads", "0"], "threads=0 must be at least 1"),
-        (["path:9", "--batches", "0"], "batches=0 must be at least 1"),
-        (["path:9", "--batch-size", "0"], "batch-size=0 must be at least 1"),
+        (["path:9", "--program", "sssq"], "--program sssq must be one of"),
+        (["path:9", "--system", "grapin-hot"], "--system grapin-hot must be one of"),
+        (["path:9", "--device", "gpu"], "--device gpu must be one of"),
+        (["path:9", "--threads", "0"], "--threads 0 must be at least 1"),
+        (["path:9", "--batches", "0"], "--batches 0 must be at least 1"),
+        (["path:9", "--batch-size", "0"], "--batch-size 0 must be at least 1"),
         (["path:9", "--batch-size", "90"], "must ask for at most 8 edges"),
-        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "x"], "source='x' must be a vertex"),
-        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "9"], "source=9 must be a vertex"),
-        (["path:9", "--weights", "9:1"], "weights='9:1' must be LOW:HIGH"),
-        (["path:9", "--weights", "heavy"], "weights='heavy' must be one of"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "x"], "--source x must be a vertex"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "9"], "--source 9 must be a vertex"),
+        (["path:9", "--weights", "9:1"], "--weights 9:1 must be LOW:HIGH"),
+        (["path:9", "--weights", "heavy"], "--weights heavy must be one of"),
         (
             ["path:9", "--updates", "star:4", "--weights", "ignore", "--json", "nowhere/x"],
             "directory that exists",
         ),
-        (["path:9", "--trace", "."], "file='.' must be a file that can be written"),
+        (["path:9", "--trace", "."], ". must be a file that can be written"),
         (["path:9", "--program", "nothing.py:Nothing"], "must name a file that exists"),
     ],
 )
