@@ -41,6 +41,10 @@ class WrongAnswer(GrapinError, AssertionError):
     """A verifier found a value that the reference contradicts; it names vertex, value and expectation."""
 
 
+class AnswersLost(GrapinError, RuntimeError):
+    """An earlier repair did not come to its end, so the answers are of no graph; the message says what ended it."""
+
+
 class ValueOverflow(GrapinError, OverflowError):
     """A value no longer fits into the 32 bits a key has; it is reported, never wrapped around."""
 

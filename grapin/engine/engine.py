@@ -15,7 +15,7 @@ from grapin.engine.answer import Answer
 from grapin.engine.caching import open_cache
 from grapin.engine.devices import open_device
 from grapin.engine.report import QueryReport, Report
-from grapin.errors import GrapinError, InvalidArgument
+from grapin.errors import AnswersLost, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.applied import Applied
 from grapin.programs.checking import check_program
@@ -68,11 +68,11 @@ class Engine:
         self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
-            Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
+            Answer(program, query, self._check) for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
         self._writer = TraceWriter(self._about()) if trace else None
-        self._failure: GrapinError | None = None
+        self._failure: BaseException | None = None
         self._version = graph.version
         self.started: Report = self._report(None, 0.0, self._run(None))
         """What computing the first values took."""
@@ -110,8 +110,7 @@ class Engine:
 
     def apply(self, batch: Batch) -> Report:
         """Change the graph by a batch and bring every answer up to date; a bad batch changes nothing."""
-        if self._failure is not None:
-            raise self._failure
+        self._check()
         if self.graph.version != self._version:
             raise InvalidArgument(
                 f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
@@ -130,6 +129,14 @@ class Engine:
         if self._cache is not None:
             parts["cache"] = self._cache.nbytes()
         return parts
+
+    def _check(self) -> None:
+        """Refuse to go on from answers that are of no graph."""
+        if self._failure is not None:
+            ended = f"{type(self._failure).__name__}: {self._failure}".rstrip(": ")
+            raise AnswersLost(
+                f"the answers were lost at version {self._version} of the graph ({ended}): make another Engine on it"
+            ) from self._failure
 
     def _about(self) -> dict[str, Any]:
         graph = self.graph
@@ -169,7 +176,9 @@ class Engine:
                     if applied is None
                     else query.repair(snapshot, applied, tracing=tracing)
                 )
-            except GrapinError as error:
+            except (
+                BaseException
+            ) as error:  # also what a driver raises, and Ctrl-C: half a repair is no answer
                 self._failure = error
                 raise
             work = replace(work, counters=work.counters.moved_by(self.system.transfer))

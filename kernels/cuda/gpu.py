@@ -5,6 +5,7 @@ from typing import Any
 import cupy
 import numpy as np
 from numba import cuda
+from numba.cuda.core import config
 from numpy.typing import DTypeLike, NDArray
 
 from grapin.errors import DeviceUnavailable
@@ -12,6 +13,9 @@ from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shap
 from grapin.kernels.cuda.compiling import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
 from grapin.units import format_bytes
+
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+"""Some launches are of one warp on purpose; Numba would warn of each."""
 
 
 class Gpu(Compiler):
@@ -72,7 +76,10 @@ class Gpu(Compiler):
         """Return one of the store's edge arrays as kernels read it."""
         self._stream.synchronize()  # what is replaced by this may still be read, and is about to go
         if transfer == "resident":
-            return self.upload(array)
+            copy = self.upload(array)
+            self._stream.synchronize()
+            cupy.get_default_pinned_memory_pool().free_all_blocks()  # it went by way of as much pinned memory
+            return copy
         view = self._memory.visible(array) if transfer == "zero-copy" else self._memory.migrating(array)
         return cuda.as_cuda_array(view, sync=False)
 
