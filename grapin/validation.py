@@ -41,5 +41,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
 
 def nearest(value: str, choices: Iterable[str]) -> str:
     """Return a suggestion in brackets, to end a sentence with; nothing where no choice is near."""
-    found = get_close_matches(str(value), list(choices), n=1)
+    known = list(choices)
+    alike = [one for one in known if one.lower() == str(value).lower()]
+    found = alike or get_close_matches(str(value), known, n=1)
     return f" (did you mean {found[0]!r}?)" if found else ""

@@ -102,4 +102,11 @@ def read_edges(
             refuse("columns", columns, f"be left out: {graph} is generated, and has no columns")
         edges = generate(graph, seed=seed, weights=weights != "ignore")
         return edges if directed is None else replace(edges, directed=directed)
-    return load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
+    edges = load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
+    if edges.weight is None and edges.time is not None and columns is None:
+        click.echo(
+            f"grapin: note: {graph} has times and no weights; if its third column is the weight, say "
+            "--columns source,target,weight",
+            err=True,
+        )
+    return edges

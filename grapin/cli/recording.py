@@ -9,7 +9,7 @@ from zipfile import BadZipFile, ZipFile
 
 from rich.console import Console
 
-from grapin.cli.run import check_workload, make_program
+from grapin.cli.run import check_workload, make_program, note_lack_of_weights
 from grapin.cli.updates import prepare
 from grapin.engine import Engine
 from grapin.programs.finding import find_program
@@ -81,6 +81,7 @@ def record(
     wanted = source if issubclass(program, Monotone) and program.start is None else None
     with Console(stderr=True).status(f"Reading {graph} ..."):
         stream, sources = prepare(graph, source=wanted, **options)
+        note_lack_of_weights(graph, program, stream)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     made = make_program(program, None if wanted is None else sources)
     traces = {}

@@ -23,8 +23,9 @@ from grapin.errors import WrongAnswer
 from grapin.programs.finding import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
+from grapin.stream import Stream
 from grapin.systems import SYSTEMS, find_system
-from grapin.validation import check_integer
+from grapin.validation import check_integer, refuse
 
 
 @click.command()
@@ -109,6 +110,7 @@ def command(
     the report of all batches so far.
     """
     program = find_program(name)
+    _check_runs(system)
     policy = find_system(system).cache
     open_device(device)
     if cache is not None:
@@ -119,6 +121,7 @@ def command(
     with status:
         wanted = source if issubclass(program, Monotone) and program.start is None else None
         stream, sources = prepare(graph, source=wanted, **options)
+        note_lack_of_weights(graph, program, stream)
         status.update("Computing the first values (compiling, if this is the first time) ...")
         engine = Engine(
             stream.graph(),
@@ -144,12 +147,32 @@ def command(
         context.exit(INTERRUPTED)
 
 
+def _check_runs(system: str) -> None:
+    """Say of a system that is only predicted where it can be had."""
+    from grapin.sim.systems import MODEL_SYSTEMS
+
+    if system in MODEL_SYSTEMS and system not in SYSTEMS:
+        refuse("system", system, f"be one that runs: {', '.join(SYSTEMS)}; grapin whatif predicts {system}")
+
+
 def check_workload(threads: int | None, options: dict[str, Any]) -> None:
     """Refuse before anything is read what would be refused after minutes."""
     given = {"threads": threads, "batches": options["batches"], "batch-size": options["batch_size"]}
     for name, value in given.items():
         if value is not None:
             check_integer(name, value, least=1)
+
+
+def note_lack_of_weights(graph: str, program: type[Program], stream: Stream) -> None:
+    """Say where a program that reads weights has none to read: what it computes then is another question."""
+    if stream.start is None or stream.start.weight is not None:
+        return
+    if issubclass(program, Monotone) and program.weighted:
+        click.echo(
+            f"grapin: note: {graph} has no weights, so that every edge counts 1 for {program.name}; "
+            "--weights 1:64 draws some",
+            err=True,
+        )
 
 
 def make_program(program: type[Program], sources: list[int] | None) -> Program:

@@ -65,7 +65,7 @@ def prepare(
         if not len(edges):
             raise InvalidArgument(f"{graph} must have edges to sample from; or stream some with --updates")
         count = min(BATCHES, max(1, len(edges) // SAMPLED)) if batches is None else batches
-        size = min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * count))) if batch_size is None else batch_size
+        size = fitting_size(edges, count) if batch_size is None else batch_size
         stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)
         assert stream.start is not None
         return Prepared(stream, _sources(source, stream.start))
@@ -74,6 +74,11 @@ def prepare(
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
     return _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
+
+
+def fitting_size(edges: EdgeList, batches: int) -> int:
+    """Return how many mutations a batch has where nobody says: fewer where a graph has few edges to sample."""
+    return min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * batches)))
 
 
 def _replayed(edges: EdgeList, events: EdgeList, source: str | None, size: int) -> Prepared:

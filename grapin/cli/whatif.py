@@ -1,6 +1,7 @@
 """`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache."""
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -137,7 +138,8 @@ def command(
         found = predict_family(source_of_traces, smaller, combinations, workload, cluster)
         title = f"{workload['name']} on {source_of_traces}, extrapolated"
         about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
-        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, error_line(found))
+        remarks = [error_line(found), *unsourced_lines(combinations)]
+        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, remarks)
         return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
     recording = (
@@ -146,7 +148,8 @@ def command(
         else record(source_of_traces, repairs, **workload)
     )
     predictions = _predict(recording, combinations, workers, cluster, timeline_file)
-    _deliver(recording.title, recording.record(), predictions, json_file, plot_file)
+    remarks = unsourced_lines(combinations)
+    _deliver(recording.title, recording.record(), predictions, json_file, plot_file, remarks)
 
 
 command.params += [option for option in run.command.params if option.name in WORKLOAD]
@@ -193,7 +196,7 @@ def _deliver(
     predictions: list[Prediction],
     json_file: str | None,
     plot_file: str | None,
-    remark: str | None = None,
+    remarks: Sequence[str] = (),
 ) -> None:
     if plot_file is not None:
         write_whole(plot_file, lambda path: plot(predictions, title, path))
@@ -202,10 +205,23 @@ def _deliver(
         click.echo(text)
         return
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
-    if remark is not None:
+    for remark in remarks:
         click.echo(remark)
     if json_file is not None:
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
+
+
+def unsourced_lines(combinations: Iterable[Combination]) -> list[str]:
+    """Say of each machine which of its numbers nobody published; machines that lack the same share a line."""
+    lacking: dict[str, list[str]] = {}
+    for machine in {one.machine.name: one.machine for one in combinations}.values():
+        figures = ", ".join(f"{one.name} ({one.text})" for one in machine.unsourced())
+        lacking.setdefault(figures, []).append(machine.name)
+    return [
+        f"Without a source, for {', '.join(machines)}: {figures}. Try others with --set."
+        for figures, machines in lacking.items()
+        if figures
+    ]
 
 
 def _row(one: Prediction) -> tuple[str, ...]:

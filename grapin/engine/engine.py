@@ -56,13 +56,15 @@ class Engine:
         trace: bool = False,
         cache: str | int | CacheSettings | None = None,
     ) -> None:
+        if not isinstance(graph, Graph):
+            raise InvalidArgument(
+                f"graph={graph!r:.60} must be a Graph: grapin.load reads a file or a generator"
+            )
         self.graph = graph
         self.system = find_system(system)
         self._device = open_device(device)
         self.threads = _threads(threads, trace=trace)
-        listed = [programs] if isinstance(programs, Program) else list(programs)
-        if not listed:
-            raise InvalidArgument("programs=[] must hold at least one program")
+        listed = _listed(programs)
         for program in listed:
             check_program(program, graph)
         self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
@@ -109,8 +111,16 @@ class Engine:
         return self._writer.trace()
 
     def apply(self, batch: Batch) -> Report:
-        """Change the graph by a batch and bring every answer up to date; a bad batch changes nothing."""
+        """Change the graph by a batch and bring every answer up to date.
+
+        A bad batch changes nothing. A value that outgrows its 32 bits, or a device that fails, is found when the graph
+        has changed: the error says so, and the answers can be read no more (`AnswersLost`); the graph can.
+        """
         self._check()
+        if not isinstance(batch, Batch):
+            raise InvalidArgument(
+                f"batch={batch!r:.60} must be a grapin.Batch, such as Batch(insert=[(0, 1)])"
+            )
         if self.graph.version != self._version:
             raise InvalidArgument(
                 f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
@@ -204,6 +214,18 @@ class Engine:
         if len(self.answers) > 1:
             raise InvalidArgument(f"engine has {len(self.answers)} programs: use engine.answers[i]")
         return self.answers[0]
+
+
+def _listed(programs: Program | Sequence[Program]) -> list[Program]:
+    """Return programs as a list, or say what one is; names are the command line's."""
+    listed: list[Any] = list(programs) if isinstance(programs, (list, tuple)) else [programs]
+    if not listed:
+        raise InvalidArgument("programs=[] must hold at least one program")
+    for one in listed:
+        if not isinstance(one, Program):
+            shown = one.__name__ if isinstance(one, type) else repr(one)
+            raise InvalidArgument(f"programs={shown:.60} must be programs, such as grapin.BFS(source=0)")
+    return listed
 
 
 def _threads(given: int | None, *, trace: bool) -> int:

@@ -18,6 +18,7 @@ from grapin.files.recognise import FORMATS, recognise
 from grapin.files.repeats import DUPLICATES, SELF_LOOPS, settle_repeats
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
+from grapin.generators import suggestion
 from grapin.progress import progress
 from grapin.validation import check_choice
 
@@ -85,7 +86,7 @@ def _existing(path: str | os.PathLike[str]) -> Path:
         with file.open("rb") as opened:
             begin = opened.read(1)
     except FileNotFoundError:
-        raise InvalidFile(f"{file} must exist, but there is no such file") from None
+        raise InvalidFile(f"{file} must exist, but there is no such file{suggestion(str(path))}") from None
     except IsADirectoryError:
         raise InvalidFile(f"{file} must be a file, not a directory") from None
     except (OSError, ValueError) as error:

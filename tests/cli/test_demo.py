@@ -63,6 +63,13 @@ def test_requests_that_the_model_does_not_predict_are_an_error_and_no_report(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_graph_of_a_few_edges_is_sampled_in_batches_that_it_has_edges_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--graph", "path:9", "--batches", "2", "--out", str(tmp_path / "report.html")]) == 0
+    assert "2 batches of 1 mutations" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -345,3 +345,25 @@ def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_nothing(
     found = record("empty", "--updates", updates, "--batch-size", "10000", "--source", "auto", "--verify")
     assert found["verified"]
     assert sum(batch["deleted"] for batch in found["batches"]) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("1 2\n2 3\n3 4\n", ["every edge counts 1 for sssp"]),
+        (
+            "1 2 1500000001\n2 3 1500000002\n3 4 1500000009\n",
+            ["has times and no weights", "every edge counts 1"],
+        ),
+        ("1 2 7\n2 3 8\n3 4 9\n", []),
+    ],
+)
+def test_what_a_file_was_taken_for_is_said_where_it_changes_the_question(
+    rows: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "graph.txt"
+    file.write_text(rows)
+    assert main(["run", str(file), "--batches", "1", "--batch-size", "1"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert len(notes) == len(said)
+    assert all(part in note for part, note in zip(said, notes, strict=True))

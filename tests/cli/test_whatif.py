@@ -120,6 +120,16 @@ def test_what_does_not_fit_into_memory_is_not_run(monkeypatch: pytest.MonkeyPatc
     assert asked[0][0] == "rmat:30:2"
 
 
+def test_numbers_that_nobody_published_are_named_under_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["whatif", "path:9", "--batches", "1", "--batch-size", "1"]
+    assert main(asked) == 0
+    assert "gpu.launch (6.7 us)" in capsys.readouterr().out.splitlines()[-1]
+    assert main([*asked, "--set", "gpu.launch=2us"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Without a source, for a5000+gpu.launch=2us: ")
+    assert "gpu.launch (" not in last
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -1,4 +1,7 @@
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,6 +143,22 @@ def test_a_vertex_that_is_left_with_offers_that_do_not_fit_is_an_error(system: s
     engine = grapin.Engine(grapin.Graph.from_edges(*columns), grapin.SSSP(0), device="cpu", system=system)
     with pytest.raises(ValueOverflow, match="sssp"):
         engine.apply(grapin.Batch(delete=[(0, 3)]))
+
+
+GUESSED: list[tuple[Callable[[Any], object], str]] = [
+    (lambda graph: grapin.Engine(graph, "bfs"), "programs='bfs' must be programs, such as grapin.BFS"),  # type: ignore[arg-type]
+    (lambda graph: grapin.Engine(graph, grapin.BFS), "programs=BFS must be programs, such as grapin.BFS"),  # type: ignore[arg-type]
+    (lambda _graph: grapin.Engine("rmat:8", grapin.BFS(0)), "graph='rmat:8' must be a Graph: grapin.load"),  # type: ignore[arg-type]
+    (lambda graph: grapin.Engine(graph, grapin.BFS(0)).apply([(0, 1)]), "must be a grapin.Batch, such as"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("make", "message"), GUESSED)
+def test_a_wrong_guess_at_what_an_engine_takes_is_a_sentence(
+    make: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
+        make(chain())
 
 
 @pytest.mark.parametrize(
