@@ -1,7 +1,9 @@
 """`grapin demo`: answers kept fresh, checked, counted, predicted for other machines; one report, no file needed."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.status import Status
 
+from grapin.bench.surroundings import processor
 from grapin.cli.common import read_edges, reading_options, seed_option
 from grapin.cli.outputs import check_outputs, write_whole
 from grapin.cli.remaining import check_remaining
@@ -204,6 +207,7 @@ def _facts(run: _Run, batches: int, size: int, insertions: float, seed: int) -> 
         "answers": ", ".join(run.programs),
         "device": run.device,
         "seed": str(seed),
+        "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {processor()}, {os.cpu_count()} cores",
     }
 
 

@@ -207,6 +207,12 @@ def _complaint(engine: Engine) -> str | None:
     return None
 
 
+def _verified(program: Program) -> str:
+    """Say what verifying has shown: exact values, or a sum of errors within what was asked for."""
+    tolerance = getattr(program, "tolerance", None)
+    return "every value is" if tolerance is None else f"values are, within a sum of errors of {tolerance:g},"
+
+
 def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) -> None:
     if trace_file is not None:
         write_whole(trace_file, outcome.engine.trace.save)
@@ -216,6 +222,6 @@ def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) ->
         return
     outcome.print()
     if outcome.verified:
-        click.echo("Verified: every value against the reference.")
+        click.echo(f"Verified: {_verified(outcome.engine.answers[0].program)} the reference's.")
     if json_file is not None:
         write_whole(json_file, lambda path: path.write_text(text + "\n"))

@@ -15,7 +15,11 @@ from grapin.cli.updates import prepare
 from grapin.errors import WrongAnswer
 
 FIELDS = [
+    "grapin",
+    "when",
+    "origin",
     "program",
+    "sources",
     "system",
     "device",
     "threads",
