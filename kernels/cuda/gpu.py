@@ -1,11 +1,12 @@
 """A GPU as a backend: Numba compiles and launches, CuPy owns memory, sorts and selects, all on one stream."""
 
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import cupy
 import numpy as np
 from numba import cuda
-from numba.cuda.core import config
 from numpy.typing import DTypeLike, NDArray
 
 from grapin.errors import DeviceUnavailable
@@ -14,8 +15,11 @@ from grapin.kernels.cuda.compiling import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
 from grapin.units import format_bytes
 
-config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
-"""Some launches are of one warp on purpose; Numba would warn of each."""
+# Some launches are of one warp on purpose, and Numba would warn of each; newer releases of numba-cuda have their own
+# settings.
+for _home in ("numba.core.config", "numba.cuda.core.config"):
+    with suppress(ModuleNotFoundError):
+        import_module(_home).CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
 
 
 class Gpu(Compiler):
