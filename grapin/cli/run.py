@@ -76,7 +76,7 @@ from grapin.validation import check_integer, refuse
     "--weights",
     default="keep",
     show_default=True,
-    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a graph without weights.",
+    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a generated graph or a file without any.",
 )
 @layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
@@ -118,8 +118,8 @@ def command(
     check_workload(threads, options)
     check_outputs(trace_file, json_file)
     status = Console(stderr=True).status(f"Reading {graph} ...")
+    wanted = wanted_source(program, source)
     with status:
-        wanted = source if issubclass(program, Monotone) and program.start is None else None
         stream, sources = prepare(graph, source=wanted, **options)
         note_lack_of_weights(graph, program, stream)
         status.update("Computing the first values (compiling, if this is the first time) ...")
@@ -161,6 +161,15 @@ def check_workload(threads: int | None, options: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None:
             check_integer(name, value, least=1)
+
+
+def wanted_source(program: type[Program], source: str) -> str | None:
+    """Return which vertices values start from; None for a program that starts everywhere, which takes no --source."""
+    if issubclass(program, Monotone) and program.start is None:
+        return source
+    if source != "auto":
+        refuse("source", source, f"be left out: {program.name} starts at every vertex")
+    return None
 
 
 def note_lack_of_weights(graph: str, program: type[Program], stream: Stream) -> None:

@@ -57,8 +57,8 @@ def prepare(
         "columns": columns,
         "ids": ids,
     }
-    alone = {"columns": None} if updates is not None and is_specification(graph) else {}
-    edges = _weighted(read_edges(graph, seed, **reading | alone), low_high, seed)
+    made = _of_generator(low_high, columns, updates) if is_specification(graph) else {}
+    edges = _weighted(read_edges(graph, seed, **reading | made), low_high, seed)
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
@@ -74,6 +74,14 @@ def prepare(
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
     return _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
+
+
+def _of_generator(
+    low_high: tuple[int, int] | None, columns: str | None, updates: str | None
+) -> dict[str, Any]:
+    """Return what is read otherwise where no file is: weights are drawn as asked, and columns are the updates'."""
+    weights = {} if low_high is None else {"weights": "ignore"}
+    return weights | {"columns": columns if updates is None else None}
 
 
 def fitting_size(edges: EdgeList, batches: int) -> int:

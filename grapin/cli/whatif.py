@@ -12,7 +12,7 @@ from grapin.cli.common import cluster_option, count_processes, processes_option
 from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot, plot
-from grapin.cli.recording import Recording, is_trace, record
+from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
 from grapin.errors import InvalidArgument
 from grapin.progress import progress
@@ -99,7 +99,10 @@ _SMALL = 1_000_000
 @click.option(
     "--timeline", "timeline_file", metavar="FILE", help="Write what happens when, for ui.perfetto.dev."
 )
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     source_of_traces: str,
     machines: str,
     systems: str,
@@ -132,7 +135,9 @@ def command(
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for without a cluster")
         check_cluster(cluster)
-    if not is_trace(source_of_traces) and must_extrapolate(source_of_traces, smaller):
+    if is_trace(source_of_traces):
+        check_unrun(context, source_of_traces, WORKLOAD)
+    elif must_extrapolate(source_of_traces, smaller):
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
         found = predict_family(source_of_traces, smaller, combinations, workload, cluster)

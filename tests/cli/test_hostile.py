@@ -61,6 +61,7 @@ REFUSED = [
     ("whatif folder", "must be a file, not a directory"),
     ("whatif about.npz", "about.npz: is not a trace, or is damaged"),
     ("whatif rmat:99", "rmat:99 must have at most 2,147,483,647 vertices"),
+    ("run path:9 --program cc --source 3", "--source 3 must be left out: cc starts at every vertex"),
     ("run path:9 --system emogi", "grapin whatif predicts emogi"),
     ("run rmta:10", "did you mean a generator, such as rmat:18:16?"),
     ("run path:9 --program SSSP", "did you mean 'sssp'?"),

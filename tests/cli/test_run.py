@@ -205,14 +205,16 @@ def test_batches_limits_how_many_updates_are_replayed(
     assert len(record("empty", *options)["batches"]) == 2
 
 
-def test_weights_are_drawn_by_seed_only_where_there_are_none(tmp_path: Path) -> None:
+def test_weights_are_drawn_by_seed_only_where_a_file_has_none(tmp_path: Path) -> None:
     bare = tmp_path / "bare.csv"
     bare.write_text("source,target\n" + "".join(f"{vertex},{vertex + 1}\n" for vertex in range(50)))
     once, again, otherwise = (weights_of(str(bare), "2:9", seed) for seed in (1, 1, 2))
     assert {2, 9} <= set(once) <= set(range(2, 10))
     assert once == again
     assert once != otherwise
-    assert weights_of("path:9", "100:100", 0) == weights_of("path:9", "keep", 0)
+    own = tmp_path / "own.csv"
+    own.write_text("source,target,weight\n1,2,7\n2,3,8\n")
+    assert weights_of(str(own), "100:100", 0) == weights_of(str(own), "keep", 0)
 
 
 def test_trace_and_json_are_written_beside_the_table(
@@ -371,3 +373,20 @@ def test_what_a_file_was_taken_for_is_said_where_it_changes_the_question(
     notes = capsys.readouterr().err.splitlines()
     assert len(notes) == len(said)
     assert all(part in note for part, note in zip(said, notes, strict=True))
+
+
+def test_weights_are_drawn_for_a_generated_graph_whatever_it_would_have() -> None:
+    asked = {
+        "source": "0",
+        "batches": 1,
+        "batch_size": 1,
+        "insertions": 0.5,
+        "updates": None,
+        "undirected": None,
+    }
+    for weights, low, high in (("keep", 1, 64), ("500:1000", 500, 1000)):
+        start = prepare("rmat:6:4", **asked, weights=weights, seed=0).stream.start  # type: ignore[arg-type]
+        assert start is not None
+        assert start.weight is not None
+        assert low <= start.weight.min()
+        assert high >= start.weight.max() > (low + high) / 2

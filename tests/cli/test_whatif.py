@@ -191,3 +191,17 @@ def test_ctrl_c_leaves_nothing_behind(
     assert main(["whatif", saved, "--system", "grapin-zc", "--json", str(tmp_path / "found.json")]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
     assert not (tmp_path / "found.json").exists()
+
+
+def test_options_that_say_what_to_run_are_refused_with_a_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = str(tmp_path / "run.npz")
+    assert main(["run", "path:9", "--batches", "1", "--batch-size", "1", "--trace", trace]) == 0
+    assert main(["whatif", trace]) == 0
+    capsys.readouterr()
+    for command in ("whatif", "compare"):
+        assert main([command, trace, "--program", "bfs"]) == 2
+        assert capsys.readouterr().err == (
+            f"grapin: --program must be left out: {trace} is the trace of a run that was\n"
+        )
