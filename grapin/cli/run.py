@@ -76,7 +76,7 @@ from grapin.validation import check_integer, refuse
     "--weights",
     default="keep",
     show_default=True,
-    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a generated graph or a file without any.",
+    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers where a file has none.",
 )
 @layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
