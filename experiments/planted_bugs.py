@@ -6,13 +6,14 @@ The bugs live beside the tests, in `tests/testing/planted`.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, kept, sentence, span, told
 from grapin.testing import Setup, Weights, find_failure
 from grapin.user_code import load_user_code
 
@@ -66,10 +67,21 @@ def _planted(bug: str) -> Any:
     return load_user_code("planted", f"{PLANTED / 'unpatched_copies.py'}:unpatched_copies")()
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    streams, rows = figures(bars, ": found"), figures(bars, ": reproduced")
+    planted = len(streams) + len(figures(bars, ": not found"))
+    return sentence(
+        f"{len(streams)} of {planted} planted bugs are found"
+        + told(", after {} streams, and reproduced by {} rows", span(streams), span(rows)),
+        kept(bars),
+    )
+
+
 EXPERIMENT = Experiment(
     name="planted_bugs",
     question="How many streams until `grapin check` finds a planted bug, and how many rows reproduce it?",
     measure=bars,
+    answer=_answer,
     configuration={"examples": EXAMPLES, "weights": WEIGHTS, "program": PROGRAM},
 )
 
