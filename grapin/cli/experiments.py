@@ -90,7 +90,7 @@ def run_command(
         _warn_of_changes()
     missed = 0
     for record in _records(chosen, quick, cluster, passing=every):
-        experiment, rows = frame.find(record["experiment"]), records.bars_of(record)
+        experiment, rows = frame.find(record["experiment"]), bars.bars_of(record)
         bars.print_bars(f"{experiment.name}: {experiment.question}", rows, experiment.rival)
         click.echo(f"Answer: {records.said(experiment, record)} ({format_seconds(record['seconds'])}).")
         if experiment.difference:
