@@ -27,7 +27,17 @@ from time import thread_time
 
 from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCHES, CACHE, EDGES, MACHINE, Miniature, miniatures, record
+from experiments.grapin_runs import (
+    BATCHES,
+    BILLION,
+    CACHE,
+    EDGE,
+    EDGES,
+    MACHINE,
+    Miniature,
+    miniatures,
+    record,
+)
 from experiments.panels import panels
 from grapin.batch import Batch
 from grapin.cache import CacheSettings
@@ -48,8 +58,6 @@ ACROSS = {
     "UK": (25.09, 0.65),
 }
 """Billions of edges read again across batches (Grapin, Table 1), and what part of that the cache spares (Table 5)."""
-EDGE = 8
-"""Bytes of an edge: a neighbour's id and a weight. Figure 12 holds all edges of FS in 22 GB, 8.5 bytes each."""
 HELD = "lists held to spare what Table 5 spares"
 SPEEDUP = "all without a cache over all with one"
 AMPLY = "all without a cache over all with one that holds so much"
@@ -103,7 +111,7 @@ def _apply(graph: Graph, batch: Batch) -> float:
 def held(name: str) -> float:
     """Return the bytes of the lists that a cache must hold to spare what Table 5 says, in each batch but the first."""
     read, spared = ACROSS[name]
-    return spared * read * 1e9 / (BATCHES - 1) * EDGE
+    return spared * read * BILLION / (BATCHES - 1) * EDGE
 
 
 def predicted(miniature: Miniature, trace: Trace, system: str, update: float, room: float = 0) -> Times:
