@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from experiments.grapin_runs import CACHE
+from experiments.cache_traffic import Traced, again
+from experiments.grapin_runs import CACHE, ORIGINALS
 from experiments.table1 import Access
 from experiments.table4 import published, published_rate
 from experiments.table6 import held
@@ -56,6 +57,25 @@ def test_the_top_fifth_are_those_read_most_often_not_those_with_the_longest_list
     batches = [[[1, 2], [1]], [[0, 1]]]
     access = Access.of(reading([[0]], *batches))
     assert access.top == 3 * 8  # a fifth of three vertices is one of them
+
+
+def test_reads_are_again_within_a_batch_or_across_batches_and_the_first_values_count_for_nothing() -> None:
+    trace = reading([[0, 1, 2]], [[0], [0, 1]], [[0, 2], [2]])
+    within, across = again(trace)
+    assert within.tolist() == [False, True, False, False, False, True]
+    assert across.tolist() == [False, False, False, True, False, False]
+    assert within @ LENGTHS[[0, 0, 1, 0, 2, 2]] == Access.of(trace).within
+    assert across @ LENGTHS[[0, 0, 1, 0, 2, 2]] == Access.of(trace).across
+
+
+def test_a_cache_with_room_for_all_lists_saves_all_that_is_read_again() -> None:
+    saved = Traced("", "sssp", "", reading([[0, 1, 2]], [[0], [0, 1]], [[0, 2], [2]])).saved("published", 1.0)
+    assert saved.within == saved.across == 1.0
+    assert Traced("", "sssp", "", reading([[0]], [[0]])).saved("published", 1.0).within is None
+
+
+def test_4_gb_hold_all_of_the_small_graphs_and_a_sixth_of_the_largest() -> None:
+    assert [round(one.held, 2) for one in ORIGINALS.values()] == [1.0, 1.0, 0.27, 0.21, 0.16]
 
 
 @pytest.mark.parametrize(("tau", "hot"), [(0, 1), (1, 0)])
