@@ -6,9 +6,10 @@ Ten batches of 100K mutations, predicted for Grapin's machine, on one miniature 
 (`grapin_runs.py`): web-NotreDame, soc-Epinions1 and cnr-2000 for WK, TW and UK, and R-MAT graphs for OK and FS. All is
 relative to zero-copy without a cache (Grapin-ZC). `bounded` is ours; it has no published figure.
 
-What is predicted is the device's time: reads over the link, loads of hot lists, computation. The published seconds
-have the host's update in them too (Table 4's for shortest paths are Table 6's overall). The host changes the same graph
-by the same batches whatever the program is, so Table 6's update is taken off all of them. `table6.py` has both.
+What is predicted is the device's time: batches that reach it, reads over the link, loads of hot lists, computation.
+The published seconds have the host's update in them too (Table 4's for shortest paths are Table 6's overall). The host
+changes the same graph by the same batches whatever the program is, so Table 6's update is taken off all of them;
+`table6.py` has both.
 
 Through unified memory, what is read is as many times as large as the GPU's memory as the original is; remarks say how
 many blocks of 2 MiB that leaves, of which the driver evicts whole ones. There are two rows for it, because of what the
@@ -142,7 +143,8 @@ def bars_of(miniature: Miniature, program: str) -> Iterator[Bar]:
     runs = record(stream, program, tuple(dict.fromkeys(REPAIRS.values())))
     costs = {system: predict(miniature, runs[repair], system) for system, repair in REPAIRS.items()}
     blocks = _memory(runs["published"].trace, RATIOS[miniature.original.name]) // DRIVER.block
-    seconds = {system: miniature.seconds(cost) for system, cost in costs.items()}
+    arrival = miniature.arrival(stream)
+    seconds = {system: arrival + miniature.seconds(cost) for system, cost in costs.items()}
     for system in REPAIRS:
         if system != BASE:
             yield _compared(miniature, program, system, seconds, blocks)

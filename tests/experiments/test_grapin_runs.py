@@ -47,6 +47,14 @@ def test_what_pages_and_their_faults_take_grows_with_the_graph() -> None:
     assert miniature.seconds(costs) == pytest.approx(0.5 / miniature.part + 0.1)
 
 
+def test_batches_reach_the_device_in_a_copy_each_however_little_they_make_it_read() -> None:
+    miniature, machine = small(), MACHINES[MACHINE]
+    stream = miniature.stream(size=1e6, batches=3)
+    least = 3 * (machine.link.round_trip + machine.gpu.launch)
+    copied = 3 * 12 * 1e6 / machine.link.rate
+    assert least + copied < miniature.arrival(stream) < least + 1.2 * copied
+
+
 @pytest.mark.parametrize("program", ["sssp", "bfs", "cc", "pagerank"])
 def test_each_repair_has_a_trace_of_the_same_batches_that_the_model_replays(program: str) -> None:
     stream = small().stream(size=2e6, batches=2, undirected=program == "cc")
