@@ -104,12 +104,12 @@ EXPERIMENT = Experiment(
     source="Grapin, Figure 10 and section 7.2; its Tables 4 and 6 for all batches together",
     measure=bars,
     difference=(
-        "SSSP's gain is there with the third batch, and PageRank's varies more. 4 GB are a sixth of uk-2007's edges with weights, and our rounds of SSSP "
-        "read each list about once a batch, so hot lists save about a sixth; Grapin reads two thirds as many again on "
-        "this graph, and saves two thirds (Table 5). Its first batch of SSSP takes longer than the others, because "
-        "many critical paths are affected; ours does not, as all batches are drawn alike. Three of its totals are what "
-        "a first batch that computes from nothing would make them (table1). The dip after three batches is where the "
-        "first values leave the window."
+        "SSSP's gain is all there with the third batch; PageRank's varies more. 4 GB are a sixth of uk-2007's edges "
+        "with weights, and our rounds of SSSP read each list about once a batch, so hot lists save about a sixth; "
+        "Grapin reads two thirds as many again on this graph, and saves two thirds (Table 5). Its first batch of SSSP "
+        "takes longer than the others, because many critical paths are affected; ours takes as long as any, as all "
+        "batches are drawn alike. Three of its totals are what a first batch that computes from nothing would make "
+        "them (table1). The dip after three batches is where the first values leave the window."
     ),
     answer=_answer,
     draw=panels(QUESTION, x="batch", y="times as fast with hot lists"),

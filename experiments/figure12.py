@@ -66,10 +66,10 @@ def room_bars(miniature: Miniature, program: str) -> Iterator[Bar]:
             yield Bar(f"{subject}: {FIRST}", without / found[1], "x", None, remark, 2.0)
         else:
             paced = _read(trace) / miniature.part / PACE if program == "sssp" else None
-            yield from _rest_bars(subject, found[4], found[most], paced)
+            yield from rest_bars(subject, found[4], found[most], paced)
 
 
-def _rest_bars(subject: str, some: float, every: float, paced: float | None) -> Iterator[Bar]:
+def rest_bars(subject: str, some: float, every: float, paced: float | None) -> Iterator[Bar]:
     """Say what room for every edge gains over that for some, and what if edges take at least as long as there."""
     middle = "published 1.2 to 1.3, of which the middle stands here"
     yield Bar(f"{subject}: {REST}", some / every, "x", None, middle, 1.25)

@@ -1,10 +1,12 @@
 """Miniatures keep Grapin's ratios, and a run's rounds read what the published ways to repair read."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from experiments import grapin_runs
 from experiments.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
 from grapin import Batch
 from grapin.counters import Counters
@@ -30,6 +32,17 @@ def test_batches_and_cache_are_as_large_a_part_as_the_graph_is() -> None:
         assert miniature.cache / CACHE == pytest.approx(edges, rel=1e-3)
         assert len(list(miniature.stream())) == 10
         assert all(abs(batch.size - BATCH * edges) <= 1 for batch in miniature.stream())
+
+
+def test_every_graph_has_one_stand_in_which_is_generated_where_no_real_one_is_at_hand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(grapin_runs, "DATA", tmp_path)
+    monkeypatch.setattr(grapin_runs, "EDGES", 1000)
+    chosen = list(grapin_runs.stand_ins(quick=False))
+    assert [one.original.name for one in chosen] == list(grapin_runs.ORIGINALS)
+    assert all(one.name.startswith("rmat:") for one in chosen)
+    assert len(list(grapin_runs.stand_ins(quick=True))) == 1
 
 
 def test_waiting_is_counted_once_and_what_the_link_is_busy_with_as_often_as_the_original_is_larger() -> None:

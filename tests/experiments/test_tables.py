@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.cache_traffic import Traced, again
+from experiments.figure12 import rest_bars
 from experiments.grapin_runs import CACHE, ORIGINALS
 from experiments.table1 import Access
 from experiments.table4 import published, published_rate
@@ -57,6 +58,18 @@ def test_the_top_fifth_are_those_read_most_often_not_those_with_the_longest_list
     batches = [[[1, 2], [1]], [[0, 1]]]
     access = Access.of(reading([[0]], *batches))
     assert access.top == 3 * 8  # a fifth of three vertices is one of them
+
+
+def test_lists_that_are_read_equally_often_share_the_places_that_are_left() -> None:
+    batches = [[[vertex] for vertex in (0, 1, 2)]] * 2
+    access = Access.of(reading([[0]], *batches))
+    assert access.top == pytest.approx(access.total / 3)  # one place for three
+
+
+def test_at_the_published_pace_room_for_all_edges_gains_only_what_is_slower_without_it() -> None:
+    plain, paced = rest_bars("SSSP", 12.0, 2.0, 8.0)
+    assert (plain.figure, paced.figure) == (6.0, 1.5)
+    assert [bar.figure for bar in rest_bars("BFS", 12.0, 2.0, None)] == [6.0]
 
 
 def test_reads_are_again_within_a_batch_or_across_batches_and_the_first_values_count_for_nothing() -> None:
