@@ -60,7 +60,7 @@ def span(bars: Sequence[Bar], beginning: str, ending: str) -> str:
     """Say from where to where the figures of rows go that are called so."""
     figures = [bar.figure for bar in bars if bar.name.startswith(beginning) and bar.name.endswith(ending)]
     return (
-        " to ".join(dict.fromkeys(f"{end:.3g}" for end in (min(figures), max(figures))))
+        " to ".join(dict.fromkeys(f"{float(f'{end:.3g}'):,g}" for end in (min(figures), max(figures))))
         if figures
         else "nothing"
     )
