@@ -63,7 +63,8 @@ EXPERIMENT = Experiment(
     difference=(
         "Grapin gives no figures beside the drawing. For SSSP the published repair makes a pass over all edges, "
         "whatever a batch is: as consistent as it says. Bounded, which follows what changes, takes next to nothing "
-        "beside it and differs more. PageRank's repair reads what its errors spread to."
+        "beside it and takes longer the more is deleted. Under the published repair PageRank takes longest where all "
+        "is deleted, and on R-MAT least where a quarter or half is; why, we have not looked into."
     ),
     answer=_answer,
     draw=panels(QUESTION, x="deletions, % of a batch", y="s for ten batches"),
