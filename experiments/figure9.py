@@ -231,7 +231,7 @@ EXPERIMENT = Experiment(
         "store slower to read but sectors that neighbouring lists of a CSR share, if the GPU keeps them; what else "
         "Grapin's third is made of, perhaps the translation of more addresses, it does not say and the model does not "
         "have. Alignment gains what was published on R-MAT graphs and more on real ones, 1.12 to 1.15, whose lists are "
-        "shorter; if the GPU keeps shared sectors it loses a little on all, so what was published lies between. Slab "
+        "shorter; if the GPU keeps shared sectors it loses 1 to 11 % instead, so what was published lies between. Slab "
         "lists and chained pages are granted their pointers, and a link that is full of other lists hides how long a "
         "chain waits."
     ),
