@@ -10,7 +10,7 @@ In the originals, requests follow each other as fast as the link takes them; in 
 most of their time is waiting: for a kernel's start, for the first answer, for one long list line by line. Waiting does
 not grow with the graph, so `Miniature.seconds` counts it once, and what keeps the link or the device busy for as often
 as the original is larger. Rounds are taken to be as many as there; a graph that is a thousand times as large has a few
-more.
+more. A batch must reach the device whatever it makes it read, which `Miniature.arrival` counts.
 
 `record` runs a stream once and returns what each way to repair reads: the published ones in a GPU's unordered rounds
 (`gpu_rounds.py`), ours and PageRank in the order of our CPU device. Traces can be replayed with any cache
@@ -21,6 +21,7 @@ more.
         without = replay(runs["published"].trace, "grapin-zc", "a5000")
         cached = replay(runs["published"].trace, "grapin", "a5000", cache=miniature.cache)
         speedup = miniature.seconds(without.batches) / miniature.seconds(cached.batches)
+        least = miniature.arrival(miniature.stream())
 """
 
 import math
@@ -38,7 +39,7 @@ from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
 from grapin.sim import MACHINES
-from grapin.sim.closed_form import read_requests
+from grapin.sim.closed_form import copy_to_device, read_requests
 from grapin.sim.prediction import Costs
 from grapin.sim.requests import SECTOR
 from grapin.sim.systems import RECORDED_BY
@@ -49,6 +50,12 @@ MACHINE = "a5000"
 """Grapin's (section 7)."""
 BATCHES, BATCH = 10, 100_000  # Grapin, section 7: ten batches; 100K mutations unless it says otherwise
 CACHE = 4 * 2**30  # Grapin, section 7: 4 GB for hot lists
+BILLION = 2**30
+"""What Tables 1 and 5 call a B: uk-2007 has 3.07 of them there, and 3,301,876,564 edges in Table 3."""
+EDGE = 8
+"""Bytes of an edge: a neighbour's id and a weight. Figure 12 holds all edges of FS in 22 GB, 8.5 bytes each."""
+MUTATION = 12
+"""Bytes of a mutation that the device is told of: source, target and weight."""
 EDGES, QUICK_EDGES = 4_000_000, 40_000
 """How many edges are drawn for a miniature; a tenth of them are drawn twice."""
 
@@ -64,6 +71,11 @@ class Original:
     """GB."""
     real: str
     """The file under `DATA` that stands in for it, if any does."""
+
+    @property
+    def held(self) -> float:
+        """What part of its edges 4 GB hold."""
+        return min(1.0, CACHE / (EDGE * self.edges))
 
 
 ORIGINALS = {
@@ -127,6 +139,16 @@ class Miniature:
         busy = min(costs.seconds.total, max(sent, paged, costs.seconds.device))
         return busy / self.part + costs.seconds.total - busy
 
+    def arrival(self, stream: Stream, machine: str = MACHINE) -> float:
+        """Return how long the original's batches take to reach the device: a copy each, and a kernel that takes it in.
+
+        However little a repair reads, this is what a batch takes.
+        """
+        there = MACHINES[machine]
+        sizes = [round(MUTATION * batch.size / self.part) for batch in stream]
+        copied = sum(copy_to_device(there, size).seconds for size in sizes)
+        return copied + len(sizes) * (there.link.round_trip + there.gpu.launch)
+
     def _scaled(self, mutations: float) -> int:
         return max(2, round(mutations * self.part))
 
@@ -139,6 +161,17 @@ def miniatures(
         yield generated(name, QUICK_EDGES if quick else edges)
     if real and not quick:
         yield from at_hand(names)
+
+
+def stand_ins(*, quick: bool) -> Iterator[Miniature]:
+    """Yield one miniature for each graph: a real one that is at hand, or else a generated one; a quick run the first.
+
+    R-MAT miniatures of all five are nearly one graph, as the average degrees are nearly one: what differs is how large
+    batches and cache are.
+    """
+    for name in tuple(ORIGINALS)[:1] if quick else ORIGINALS:
+        real = [] if quick else list(at_hand((name,)))
+        yield from real or [generated(name, QUICK_EDGES if quick else EDGES)]
 
 
 def at_hand(names: Sequence[str] = tuple(ORIGINALS)) -> Iterator[Miniature]:

@@ -1,6 +1,7 @@
 """What three systems take for streams that differ in one thing: rows for lines over it.
 
-Times are for the size of Grapin's graphs, as `grapin_runs.py` has them from runs on far smaller ones.
+Times are for the size of Grapin's graphs, as `grapin_runs.py` has them from runs on far smaller ones. Each has in it
+that batches are copied to the device, which is most of what `bounded` takes for small ones.
 
 `grapin-zc` and `grapin` are the published repair without and with hot lists on the device, read in a GPU's rounds.
 `bounded` is ours; it is read in the order of our CPU device, in many small rounds, each of which is charged a kernel's
@@ -33,11 +34,12 @@ def time_bars(miniature: Miniature, program: str, stream: Stream, x: float, said
     """
     runs = record(stream, program, tuple(dict.fromkeys(SYSTEMS.values())))
     subject = f"{PROGRAMS[program]} on {miniature.title}"
+    arrival = miniature.arrival(stream)
     for system, repair in SYSTEMS.items():
         cost = replay(runs[repair].trace, system, MACHINE, cache=miniature.cache).batches
         yield Bar(
             f"{subject}, {said}: {system}",
-            miniature.seconds(cost),
+            arrival + miniature.seconds(cost),
             "s",
             None,
             f"{cost.bytes / miniature.part / 1e9:.3g} GB over the link in {cost.iterations:,} rounds",
@@ -58,7 +60,7 @@ def span(bars: Sequence[Bar], beginning: str, ending: str) -> str:
     """Say from where to where the figures of rows go that are called so."""
     figures = [bar.figure for bar in bars if bar.name.startswith(beginning) and bar.name.endswith(ending)]
     return (
-        " to ".join(dict.fromkeys(f"{end:.3g}" for end in (min(figures), max(figures))))
+        " to ".join(dict.fromkeys(f"{float(f'{end:.3g}'):,g}" for end in (min(figures), max(figures))))
         if figures
         else "nothing"
     )

@@ -1,10 +1,12 @@
 """Miniatures keep Grapin's ratios, and a run's rounds read what the published ways to repair read."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from experiments import grapin_runs
 from experiments.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
 from grapin import Batch
 from grapin.counters import Counters
@@ -32,6 +34,17 @@ def test_batches_and_cache_are_as_large_a_part_as_the_graph_is() -> None:
         assert all(abs(batch.size - BATCH * edges) <= 1 for batch in miniature.stream())
 
 
+def test_every_graph_has_one_stand_in_which_is_generated_where_no_real_one_is_at_hand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(grapin_runs, "DATA", tmp_path)
+    monkeypatch.setattr(grapin_runs, "EDGES", 1000)
+    chosen = list(grapin_runs.stand_ins(quick=False))
+    assert [one.original.name for one in chosen] == list(grapin_runs.ORIGINALS)
+    assert all(one.name.startswith("rmat:") for one in chosen)
+    assert len(list(grapin_runs.stand_ins(quick=True))) == 1
+
+
 def test_waiting_is_counted_once_and_what_the_link_is_busy_with_as_often_as_the_original_is_larger() -> None:
     miniature = small()
     counters = Counters(requests_128=1000, patch_bytes=320)
@@ -45,6 +58,14 @@ def test_what_pages_and_their_faults_take_grows_with_the_graph() -> None:
     miniature = small()
     costs = Costs(migrated_bytes=4096, seconds=Seconds(link=0.2, faults=0.3, launches=0.1))
     assert miniature.seconds(costs) == pytest.approx(0.5 / miniature.part + 0.1)
+
+
+def test_batches_reach_the_device_in_a_copy_each_however_little_they_make_it_read() -> None:
+    miniature, machine = small(), MACHINES[MACHINE]
+    stream = miniature.stream(size=1e6, batches=3)
+    least = 3 * (machine.link.round_trip + machine.gpu.launch)
+    copied = 3 * 12 * 1e6 / machine.link.rate
+    assert least + copied < miniature.arrival(stream) < least + 1.2 * copied
 
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "cc", "pagerank"])
