@@ -39,7 +39,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     refuse(name, value, f"be one of {', '.join(known)}{nearest(value, known)}")
 
 
-def nearest(value: str, choices: Iterable[str]) -> str:
-    """Return a suggestion in brackets, to end a sentence with; nothing where no choice is near."""
-    found = get_close_matches(str(value), list(choices), n=1)
+def nearest(value: str, choices: Iterable[str], likeness: float = 0.6) -> str:
+    """Return a suggestion in brackets, to end a sentence with; nothing where no choice is as near as that."""
+    found = get_close_matches(str(value), list(choices), n=1, cutoff=likeness)
     return f" (did you mean {found[0]!r}?)" if found else ""
