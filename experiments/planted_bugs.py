@@ -1,8 +1,8 @@
-"""Does `grapin check` find bugs? Five are planted in real devices: streams until each shows, rows that reproduce it.
+"""Does `grapin check` find bugs? Streams until each of the planted ones shows, rows that reproduce it.
 
     python -m experiments.planted_bugs [--quick]
 
-The bugs live beside the tests, in `tests/testing/planted`.
+The bugs live beside the tests, in `tests/testing/planted`: five in real devices, one in the rule of a program.
 """
 
 import sys
@@ -25,23 +25,26 @@ DEVICES = {
     "off-by-one list end": "short_lists",
 }
 CACHED = "cached list not patched"
+RULE = "rule monotone below 100 only"
 PROGRAM = "sssp"
 WEIGHTS = "0:9"
+RULE_WEIGHTS = "0:1000"
+"""Values from 100 on need weights that lead there."""
 EXAMPLES = 500
 MOST_ROWS = 10
 
 
 def bars(*, quick: bool) -> Iterator[Bar]:
     """Search for each bug; a quick run searches for one."""
-    for bug in [CACHED] if quick else [*DEVICES, CACHED]:
+    for bug in [CACHED] if quick else [*DEVICES, CACHED, RULE]:
         yield from search(bug)
 
 
 def search(bug: str) -> list[Bar]:
     """Return how many streams it took to find one bug, and how many rows reproduce it."""
-    setup = Setup(PROGRAM, "cpu", cache="adaptive:100%") if bug == CACHED else Setup(PROGRAM, _device(bug))
+    weights = Weights.read(RULE_WEIGHTS if bug == RULE else WEIGHTS)
     with _planted(bug):
-        failure = find_failure(setup, weights=[Weights.read(WEIGHTS)], hubs=False, examples=EXAMPLES)
+        failure = find_failure(_setup(bug), weights=[weights], hubs=False, examples=EXAMPLES)
     if failure is None:
         return [Bar(f"{bug}: not found", float("inf"), "streams", EXAMPLES)]
     edges, mutations = len(failure.case.edges), failure.case.mutations
@@ -55,6 +58,14 @@ def search(bug: str) -> list[Bar]:
             f"{edges} edges, {mutations} mutations",
         ),
     ]
+
+
+def _setup(bug: str) -> Setup:
+    if bug == CACHED:
+        return Setup(PROGRAM, "cpu", cache="adaptive:100%")
+    if bug == RULE:
+        return Setup(f"{PLANTED / 'bent_rule.py'}:BentRule", "cpu")
+    return Setup(PROGRAM, _device(bug))
 
 
 def _device(bug: str) -> str:
