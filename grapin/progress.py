@@ -22,7 +22,7 @@ def progress(label: str, total: float | None = None) -> Iterator[Advance]:
 
     There is one bar at a time: within a block that shows one, another is not shown.
     """
-    if _shown or not sys.stderr.isatty():
+    if _shown or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _amount: None
         return
     from rich.console import Console

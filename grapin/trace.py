@@ -22,6 +22,8 @@ from grapin.graph.applied import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.work import Work
 
+_MOST, _LONGEST = 2**48, 2**31
+"""Above every place in the arrays of a store that fits into a computer; above the length of every list."""
 FORMAT = 3
 """Raised when the meaning of a saved trace changes."""
 
@@ -111,22 +113,44 @@ class Trace:
         try:
             # Opened here, because NumPy leaves a file open that turns out not to be an archive.
             with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                about = json.loads(bytes(file["about"]))
-                if about.pop("format", None) != FORMAT:
-                    another = "was saved in another format; record the run again with this version"
-                    raise InvalidFile(f"{path}: {another}")
+                about = dict(json.loads(bytes(file["about"])))
+                _check_format(path, about)
                 reads = {name: file[f"reads.{name}"] for name in _COLUMNS}
                 phases = {name: file[f"phases.{name}"] for name in _PHASE_COLUMNS}
                 changes = {name: file[f"changes.{name}"] for name in _CHANGE_COLUMNS}
+                _check(about, reads, phases, changes)
+        except InvalidFile:
+            raise
         except FileNotFoundError:
             raise InvalidFile(f"{path}: there is no such file") from None
         except IsADirectoryError:
             raise InvalidFile(f"{path}: is a directory, not a trace") from None
-        except (BadZipFile, KeyError, ValueError, EOFError, OSError, ZlibError):
+        except (BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError, ZlibError, RuntimeError):
             raise InvalidFile(
                 f"{path}: is not a trace, or is damaged: `grapin run --trace FILE` and `Trace.save` write whole ones"
             ) from None
         return cls(reads, phases, changes, about)
+
+
+def _check_format(path: str | Path, about: dict[str, Any]) -> None:
+    if about.pop("format", None) != FORMAT:
+        raise InvalidFile(f"{path}: was saved in another format; record the run again with this version")
+
+
+def _check(about: dict[str, Any], *tables: dict[str, NDArray[Any]]) -> None:
+    """Raise `ValueError` for what no run writes: columns of unequal length or of other kinds, numbers out of bounds."""
+    if not {"programs", "repair", "system"} <= about.keys():
+        raise ValueError("it does not say what was run")
+    for columns in tables:
+        if len({column.shape for column in columns.values()}) > 1:
+            raise ValueError("its columns differ in length")
+        for column in columns.values():
+            whole = column.ndim == 1 and column.dtype.kind in "iub"
+            if not whole or (column.size and not 0 <= column.min() <= column.max() < _MOST):
+                raise ValueError("a column holds what it cannot")
+    reads, phases, _changes = tables
+    if (reads["phase"] >= len(phases["version"])).any() or (reads["length"] >= _LONGEST).any():
+        raise ValueError("it has reads of no phase, or of no list")
 
 
 class TraceWriter:

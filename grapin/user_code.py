@@ -31,7 +31,7 @@ def load_user_code(argument: str, given: str) -> Any:
         raise InvalidArgument(f"{argument}={given!r} must name a file that exists")
     try:
         module = _run(found["path"])
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgument(f"{argument}={given!r} must run: {type(error).__name__}: {error}") from error
     if found["name"] is None:
         return module

@@ -24,10 +24,13 @@ LARGEST_RUN = 2**22
 BYTES_AN_EDGE = 150
 """What a run needs at its peak: rows, both directions of the store, traces; 175 were measured on rmat:18:16 with two
 ways to repair, of which about 30 are Python and its libraries."""
-_MEMBERS = 4
+_MEMBERS, _MOST_MEMBERS = 4, 64
 
 _SIZES: dict[str, Callable[..., tuple[int, int]]] = {
-    "rmat": lambda scale, factor=16: (1 << scale, factor << scale),
+    "rmat": lambda scale, factor=16: (
+        1 << min(scale, 63),
+        factor << min(scale, 63),
+    ),  # more is too much anyway
     "er": lambda vertices, edges: (vertices, edges),
     "grid": lambda rows, columns: (rows * columns, 4 * rows * columns),
     "star": lambda vertices: (vertices, vertices),
@@ -65,6 +68,8 @@ def members(target: str, given: str) -> list[str]:
         low, dots, high = numbers[0].partition("..") if numbers else ("", "", "")
         if dots and not (low.isdecimal() and high.isdecimal() and int(low) < int(high)):
             raise InvalidArgument(f"from={given!r} must have a range of whole numbers, such as rmat:16..19")
+        if dots and int(high) - int(low) > _MOST_MEMBERS:
+            raise InvalidArgument(f"from={given!r} must name at most {_MOST_MEMBERS} graphs")
         sizes = [str(size) for size in range(int(low), int(high) + 1)] if dots else numbers[:1]
         found += [":".join([name, size, *numbers[1:]]) for size in sizes]
     family = target.partition(":")[0]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from grapin.cache.settings import CacheSettings, read_settings
 from grapin.errors import InvalidArgument
+from grapin.interrupts import held_interrupts
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Costs, Prediction
 from grapin.sim.presets import find_machine
@@ -57,7 +58,8 @@ def replay(
     settings = _settings(trace, system, machine, cache)
     if timeline is not None and (system.transfer not in _WITH_TIMELINE or system.access == "naive"):
         raise InvalidArgument(f"system={system.name!r} has no timeline: it is a closed form")
-    phases = _TRANSFERS[system.transfer](trace, system, machine, cache=settings, timeline=timeline)
+    with held_interrupts():
+        phases = _TRANSFERS[system.transfer](trace, system, machine, cache=settings, timeline=timeline)
     kept = "none" if settings is None else f"{settings.policy} {format_bytes(settings.capacity)}"
     versions = tuple(trace.phases["version"].tolist())
     return Prediction(system.name, machine.name, kept, machine.link.rate, versions, tuple(phases))

@@ -37,6 +37,10 @@ class CacheSettings:
         check_integer("window", self.window, least=1, most=255)
 
 
+_MOST = 2**48
+"""Bytes: more than any device has."""
+
+
 def read_settings(given: "str | int | CacheSettings", *, policy: str, edge_bytes: int) -> CacheSettings:
     """Return the settings that `10%` (of the bytes of all edges), `1G`, a number of bytes, or `adaptive:10%` mean.
 
@@ -47,7 +51,10 @@ def read_settings(given: "str | int | CacheSettings", *, policy: str, edge_bytes
     if isinstance(given, str):
         named, colon, size = given.rpartition(":")
         policy = check_choice("cache policy", named, POLICIES) if colon else policy
-        return CacheSettings(policy, _bytes(given, size, edge_bytes))
+        room = _bytes(given, size, edge_bytes)
+        if room >= _MOST:
+            refuse("cache", given, "be room that a device can have")
+        return CacheSettings(policy, room)
     return CacheSettings(policy, check_integer("cache", given, least=0))
 
 

@@ -89,7 +89,7 @@ def command(
     was measured of that run comes from files. `docs/counters.md` explains every kind.
     """
     model = find_machine(machine)
-    check_outputs(machine_file, json_file, plot_file)
+    check_outputs(machine_file, json_file, plot_file, keep=(origin, *files))
     if plot_file is not None:
         check_plot(plot_file)
     if machine_file is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
 from grapin.bench.surroundings import processor
@@ -116,9 +117,9 @@ def command(
     check_integer("batches", batches, least=1)
     combinations = combine(machines.split(","), _PREDICTED, _CACHES, settings)
     open_device(device)
-    check_outputs(out)
+    check_outputs(out, keep=(graph,))
     check_report()
-    with Console(stderr=True).status(f"Reading {graph} ...") as status:
+    with Console(stderr=True).status(escape(f"Reading {graph} ...")) as status:
         edges = read_edges(graph, seed, **reading)
         size = fitting_size(edges, batches) if size is None else size
         stream = workload(edges, batches=batches, size=size, insertions=insertions, seed=seed)
@@ -145,8 +146,8 @@ def command(
         edge_bytes=_edge_bytes(first.graph),
     )
     _check_prediction(findings, runs)
-    _print(findings)
     write_whole(out, lambda path: path.write_text(render(findings), encoding="utf-8"))
+    _print(findings)
     click.echo(f"Report: {Path(out).absolute()}")
 
 

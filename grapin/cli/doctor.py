@@ -15,6 +15,7 @@ from grapin.engine.devices import DEVICES, device, open_device
 from grapin.progress import progress
 from grapin.systems import SYSTEMS
 from grapin.units import format_seconds
+from grapin.validation import check_integer
 
 _LIBRARIES = {
     "numpy": ("arrays", ""),
@@ -49,6 +50,7 @@ def command(name: str | None, scale: int | None, seed: int) -> int:
     The self-test keeps every program fresh under every system on small graphs, and compares each value with the
     reference. Exit code 1 says that something was wrong.
     """
+    check_integer("seed", seed, least=0, most=2**63 - 1)
     if name is not None:
         return _test(name, scale or _SCALES.get(name, _USUAL_SCALE), seed)
     print_table(

@@ -1,7 +1,7 @@
 """Files that commands write: refused before the work begins if they cannot be, and written whole or not at all."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from errno import EIO
 from pathlib import Path
@@ -11,9 +11,19 @@ from grapin.errors import InvalidArgument
 STANDARD_OUTPUT = "-"
 
 
-def check_outputs(*files: str | None) -> None:
-    """Refuse before anything is read what would be refused after minutes; None and `-` name no file."""
-    for file in (Path(file) for file in files if file is not None and file != STANDARD_OUTPUT):
+def check_outputs(*files: str | None, keep: Sequence[str | None] = ()) -> None:
+    """Refuse before anything is read what would be refused after minutes; None and `-` name no file.
+
+    Files to `keep` are what the command reads: none of them may be written over, nor one output by another.
+    """
+    named = [Path(file) for file in files if file is not None and file != STANDARD_OUTPUT]
+    taken = {Path(file).resolve() for file in keep if file is not None}
+    for file in named:
+        if file.resolve() in taken:
+            raise InvalidArgument(
+                f"file={str(file)!r} must be another file than those that are read or written"
+            )
+        taken.add(file.resolve())
         if not file.absolute().parent.is_dir():
             raise InvalidArgument(f"file={str(file)!r} must be in a directory that exists")
         # What is there is replaced, so it must be a file: neither a directory nor a device such as /dev/null.

@@ -10,6 +10,7 @@ from zipfile import BadZipFile, ZipFile
 import click
 from click.core import ParameterSource
 from rich.console import Console
+from rich.markup import escape
 
 from grapin.cli.run import check_workload, make_program, note_lack_of_weights, wanted_source
 from grapin.cli.updates import prepare
@@ -91,7 +92,7 @@ def record(
     check_workload(threads, options)
     program = find_program(name)
     wanted = wanted_source(program, source)
-    with Console(stderr=True).status(f"Reading {graph} ..."):
+    with Console(stderr=True).status(escape(f"Reading {graph} ...")):
         stream, sources = prepare(graph, source=wanted, **options)
         note_lack_of_weights(graph, program, stream)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))

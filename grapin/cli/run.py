@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from grapin.batch import Batch
 from grapin.cache.settings import read_settings
@@ -116,8 +117,8 @@ def command(
     if cache is not None:
         read_settings(cache, policy=policy, edge_bytes=0)
     check_workload(threads, options)
-    check_outputs(trace_file, json_file)
-    status = Console(stderr=True).status(f"Reading {graph} ...")
+    check_outputs(trace_file, json_file, keep=(graph, options["updates"]))
+    status = Console(stderr=True).status(escape(f"Reading {graph} ..."))
     wanted = wanted_source(program, source)
     with status:
         stream, sources = prepare(graph, source=wanted, **options)
@@ -133,12 +134,12 @@ def command(
             cache=cache,
         )
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
+    origin = graph if options["updates"] is None else f"{graph}, updated by {options['updates']}"
     with Interrupts() as interrupts:
         reports, edges = _apply_all(engine, islice(stream, count), count, interrupts)
-    complaint = _complaint(engine) if verify else None
-    verified = (complaint is None) if verify else None
-    origin = graph if options["updates"] is None else f"{graph}, updated by {options['updates']}"
-    _deliver(Outcome(origin, engine, reports, edges, options["seed"], verified), trace_file, json_file)
+        complaint = _complaint(engine) if verify else None
+        verified = (complaint is None) if verify else None
+        _deliver(Outcome(origin, engine, reports, edges, options["seed"], verified), trace_file, json_file)
     if complaint is not None:
         click.echo(f"grapin: {complaint}", err=True)
         context.exit(WRONG)
@@ -229,8 +230,8 @@ def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) ->
     if json_file == STANDARD_OUTPUT:
         click.echo(text)
         return
+    if json_file is not None:  # before anything is printed: who reads that may stop
+        write_whole(json_file, lambda path: path.write_text(text + "\n"))
     outcome.print()
     if outcome.verified:
         click.echo(f"Verified: {_verified(outcome.engine.answers[0].program)} the reference's.")
-    if json_file is not None:
-        write_whole(json_file, lambda path: path.write_text(text + "\n"))

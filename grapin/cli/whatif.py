@@ -124,7 +124,7 @@ def command(
     """
     combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
     workers = count_processes(processes, cluster)
-    check_outputs(timeline_file, json_file, plot_file)
+    check_outputs(timeline_file, json_file, plot_file, keep=(source_of_traces,))
     if plot_file is not None:
         check_plot(plot_file)
     if timeline_file is not None and len(combinations) > 1:
@@ -209,11 +209,11 @@ def _deliver(
     if json_file == STANDARD_OUTPUT:
         click.echo(text)
         return
+    if json_file is not None:  # before anything is printed: who reads that may stop
+        write_whole(json_file, lambda path: path.write_text(text + "\n"))
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
     for remark in remarks:
         click.echo(remark)
-    if json_file is not None:
-        write_whole(json_file, lambda path: path.write_text(text + "\n"))
 
 
 def unsourced_lines(combinations: Iterable[Combination]) -> list[str]:

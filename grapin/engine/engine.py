@@ -18,6 +18,7 @@ from grapin.engine.report import QueryReport, Report
 from grapin.errors import AnswersLost, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.applied import Applied
+from grapin.interrupts import held_interrupts
 from grapin.programs.checking import check_program
 from grapin.programs.program import Program
 from grapin.systems import System, find_system
@@ -76,7 +77,8 @@ class Engine:
         self._writer = TraceWriter(self._about()) if trace else None
         self._failure: BaseException | None = None
         self._version = graph.version
-        self.started: Report = self._report(None, 0.0, self._run(None))
+        with held_interrupts():
+            self.started: Report = self._report(None, 0.0, self._run(None))
         """What computing the first values took."""
 
     @property
@@ -125,11 +127,12 @@ class Engine:
             raise InvalidArgument(
                 f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
             )
-        begin = time.perf_counter()
-        applied = self.graph.apply(batch)
-        self._version = applied.version
-        update_seconds = time.perf_counter() - begin
-        return self._report(applied, update_seconds, self._run(applied))
+        with held_interrupts():  # a batch is applied whole: Ctrl-C takes effect behind it
+            begin = time.perf_counter()
+            applied = self.graph.apply(batch)
+            self._version = applied.version
+            update_seconds = time.perf_counter() - begin
+            return self._report(applied, update_seconds, self._run(applied))
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of the graph and of vertex state, by part."""

@@ -8,15 +8,16 @@ from grapin import reference
 from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents
 from grapin.programs.program import Accumulative, Monotone
 from grapin.reference import device as reference_device
 from grapin.reference.forest import check_forest
 from grapin.systems import find_system
 
-_WITH_SOURCES: dict[str, Any] = {
-    "bfs": reference.verify_bfs,
-    "sssp": reference.verify_sssp,
-    "sswp": reference.verify_sswp,
+_WITH_SOURCES: dict[type, Any] = {
+    BFS: reference.verify_bfs,
+    SSSP: reference.verify_sssp,
+    SSWP: reference.verify_sswp,
 }
 
 
@@ -35,10 +36,10 @@ def verify_answer(answer: Answer, graph: Graph) -> None:
     assert isinstance(program, Monotone)
     values, parents = answer.values, answer.parents
     usual = all(value == program.source_value for value in program.sources.values())
-    if program.name in _WITH_SOURCES and usual:
-        sources = [vertex for vertex in program.sources if graph.has_vertex(vertex)]
-        _WITH_SOURCES[program.name](graph, sources, values, parents)
-    elif program.name == "cc":
+    verifier = _WITH_SOURCES.get(type(program))  # by class: a user's own may have the name of one of ours
+    if verifier is not None and usual:
+        verifier(graph, [vertex for vertex in program.sources if graph.has_vertex(vertex)], values, parents)
+    elif type(program) is ConnectedComponents:
         reference.verify_components(graph, values, parents)
     else:
         _verify_any(program, graph, values, parents)

@@ -20,6 +20,9 @@ from grapin.stream.origins import Origin, read_origin
 from grapin.stream.stream import Stream
 from grapin.validation import check_integer
 
+MOST_EVENTS = 2**62
+"""In one batch: what rows are numbered with."""
+
 
 def temporal(
     edges: Origin,
@@ -66,7 +69,7 @@ def temporal(
 
 def _by_size(edges: EdgeList, start: int, size: Any) -> Steps:
     rows = np.arange(len(edges), dtype=np.int64)
-    return (rows - start) // check_integer("size", size, least=1)
+    return (rows - start) // check_integer("size", size, least=1, most=MOST_EVENTS)
 
 
 def _by_window(edges: EdgeList, start: int, window: Any) -> Steps:

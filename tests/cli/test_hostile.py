@@ -26,6 +26,8 @@ FILES = {
     "failing.py": b"import nothing_of_this_name\n",
     "unwritten.py": b"def (\n",
     "other.py": b"answer = 42\n",
+    "leaving.py": b"import sys\nsys.exit(3)\n",
+    "two.txt": b"1 2 3\n2 3 4\n",
 }
 TINY = "--batches 1 --batch-size 2 --device reference"
 INTERRUPTED = "\ngrapin: interrupted\n"
@@ -62,6 +64,13 @@ REFUSED = [
     ("whatif about.npz", "about.npz: is not a trace, or is damaged"),
     ("whatif rmat:99", "rmat:99 must have at most 2,147,483,647 vertices"),
     ("run path:9 --program cc --source 3", "--source 3 must be left out: cc starts at every vertex"),
+    ("whatif rmat:99999999", "rmat:99999999 must have at most 2,147,483,647 vertices"),
+    ("whatif rmat:30 --from rmat:6..99999999999", "must name at most 64 graphs"),
+    ("run path:9 --cache 999999999999999999999G", "must be room that a device can have"),
+    ("doctor --device reference --seed -1", "--seed -1 must be at least 0"),
+    ("run two.txt --json two.txt", "two.txt must be another file than those that are read or written"),
+    ("run path:9 --json x --trace ./x", "x must be another file than those that are read or written"),
+    ("run path:9 --program leaving.py:X", "must run: SystemExit: 3"),
     ("run path:9 --system emogi", "grapin whatif predicts emogi"),
     ("run rmta:10", "did you mean a generator, such as rmat:18:16?"),
     ("run path:9 --program SSSP", "did you mean 'sssp'?"),

@@ -1,5 +1,8 @@
 """What is written is read back the same, and nothing half-written is left."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +74,25 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch:
     with pytest.raises(OSError, match="No space"):
         write_edges(graph(), str(file))
     assert [(left.name, left.read_text()) for left in tmp_path.iterdir()] == [("graph.csv", "old")]
+
+
+def test_files_are_written_though_nobody_reads_what_is_printed(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    asked = [
+        "run",
+        "path:9",
+        "--batches",
+        "1",
+        "--batch-size",
+        "1",
+        "--device",
+        "reference",
+        "--json",
+        str(file),
+    ]
+    script = (
+        "import os, sys\nreading, writing = os.pipe()\nos.close(reading)\nos.dup2(writing, 1)\n"
+        f"from grapin.cli.main import main\nsys.exit(main({asked!r}))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert json.loads(file.read_text())["program"] == "sssp"
