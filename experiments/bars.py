@@ -1,7 +1,8 @@
 """Bars: a figure, the limit it must keep, and the verdict; printed line by line, kept as JSON Lines."""
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +14,10 @@ from grapin.bench.surroundings import processor
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """Real graphs, where they lie beside the checkout."""
+
+
+Record = Mapping[str, Any]
+"""What a run found and all it hangs on, as `experiments/records.py` keeps it."""
 
 
 class Place(NamedTuple):
@@ -50,13 +55,26 @@ class Bar:
         return "pass" if self.figure <= self.limit else "FAIL"
 
 
-def print_bars(title: str, bars: Iterable[Bar]) -> None:
-    """Print two lines a bar: verdict, figure, limit and name; then the published figure, the ratio, the remark."""
+def bars_of(record: Record) -> list[Bar]:
+    """Return the rows of a record."""
+    fields = ("name", "unit", "limit", "remark", "published")
+    return [
+        Bar(
+            figure=math.nan if row["figure"] is None else row["figure"],
+            place=Place(*row["place"]) if row.get("place") else None,
+            **{name: row[name] for name in fields},
+        )
+        for row in record["bars"]
+    ]
+
+
+def print_bars(title: str, bars: Iterable[Bar], rival: str = "published") -> None:
+    """Print two lines a bar: verdict, figure, limit and name; then the rival's figure, the ratio, the remark."""
     print(title)
     for bar in bars:
         limit = "" if bar.limit is None else f"(at most {bar.limit:g})"
         print(f"{bar.verdict:4} {bar.figure:7.3g} {bar.unit:11} {limit:14} {bar.name}")
-        beside = "" if bar.published is None else f"{bar.published:7.3g} published"
+        beside = "" if bar.published is None else f"{bar.published:7.3g} {rival}"
         if bar.ratio is not None:
             beside += f", ours {bar.ratio:.3g} times"
         if beside or bar.remark:

@@ -25,6 +25,7 @@ from statistics import geometric_mean
 from typing import Any, Protocol
 
 from experiments.bars import Bar
+from experiments.wording import kept, number, sentence, span
 from grapin.errors import MissingDependency
 from grapin.validation import check_choice
 
@@ -44,13 +45,9 @@ def summary(bars: Sequence[Bar]) -> str:
     said = []
     ratios = [bar.ratio for bar in bars if bar.ratio is not None and bar.ratio > 0]
     if ratios:
-        span = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(ratios), max(ratios))))
-        mean = "" if len(ratios) == 1 else f", {geometric_mean(ratios):.2g} in the mean of {len(ratios)}"
-        said.append(f"ours is {span} times the published{mean}")
-    verdicts = [bar.verdict for bar in bars if bar.limit is not None]
-    if verdicts:
-        said.append(f"{verdicts.count('pass')} of {len(verdicts)} limits kept")
-    return "; ".join(said) or f"{len(bars)} figures without a limit"
+        mean = "" if len(ratios) == 1 else f", {number(geometric_mean(ratios))} in the mean of {len(ratios)}"
+        said.append(f"ours is {span(ratios)} times the published{mean}")
+    return sentence(*said, kept(bars))
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,8 @@ class Experiment:
     measure: Measure
     source: str = ""
     """Who published what stands beside ours: paper, table or figure."""
+    rival: str = "published"
+    """What stands beside ours, in a word or two, where it is nothing that was published."""
     difference: str = ""
     """Where ours differs from the published and why, in a sentence or two."""
     answer: Callable[[Sequence[Bar]], str] = summary

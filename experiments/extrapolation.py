@@ -7,10 +7,12 @@ Smaller graphs of the family are run with GPU memory and cache scaled to the sam
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, percents, sentence, span, told
 from grapin.cli.recording import record
 from grapin.sim.combinations import combine
 from grapin.sim.extrapolation import extrapolate, scaled
@@ -22,6 +24,7 @@ FULL = ("rmat:19:16", "rmat:13..16")
 QUICK = ("rmat:8:8", "rmat:5..7")
 SYSTEMS = ("bounded", "grapin", "grapin-recomp", "hytgraph-icde", "subway-sync")
 CACHE = "10%"
+DOUBLINGS = "doublings beyond the largest graph that was run"
 WORKLOAD: dict[str, Any] = {
     "name": "sssp",
     "source": "auto",
@@ -52,10 +55,7 @@ def bars(*, quick: bool) -> list[Bar]:
     found: list[Bar] = []
     for place, real in enumerate(predictions(target)):
         guess = extrapolate([nominal_size(name) for name in names], [row[place] for row in rows], size)
-        remark = (
-            f"{guess.doublings:.0f} doublings beyond the largest; stated for one: "
-            f"bytes {guess.bytes_error:.3f}, time {guess.seconds_error:.3f}"
-        )
+        stated = f"stated for one doubling: bytes {guess.bytes_error:.3f}, time {guess.seconds_error:.3f}"
         predicted = guess.prediction
         pairs = {
             "bytes": (predicted.total.bytes, real.total.bytes),
@@ -63,14 +63,21 @@ def bars(*, quick: bool) -> list[Bar]:
         }
         for what, (ours, theirs) in pairs.items():
             off = abs(ours / theirs - 1)
-            found.append(Bar(f"{target} under {real.system}: {what} off by", off, "of it", None, remark))
-    return found
+            found.append(Bar(f"{target} under {real.system}: {what} off by", off, "of it", None, stated))
+    return [*found, Bar(f"{target}: {DOUBLINGS}", guess.doublings, "doublings")]
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    beyond = told("{} doublings beyond the largest graph that was run, ", span(figures(bars, DOUBLINGS)))
+    off = (percents(figures(bars, f": {what} off by")) for what in ("bytes", "time"))
+    return sentence(beyond + told("predicted bytes are {} off, times {}", *off))
 
 
 EXPERIMENT = Experiment(
     name="extrapolation",
     question="How far off is a prediction from smaller graphs, for one that can be run?",
     measure=bars,
+    answer=_answer,
     configuration={"predicted": FULL[0], "from": FULL[1], "systems": SYSTEMS, "cache": CACHE},
 )
 

@@ -8,11 +8,13 @@ outside: starting Python, importing, answering, leaving.
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, kept, sentence, span, told
 
 IMPORT = "import grapin"
 ANSWER = """
@@ -25,6 +27,7 @@ assert engine.values.tolist() == [0, 5, 1, 6]
 """
 MOST_SECONDS = 3.0
 ROUNDS = 5
+FIRST, BARE = "import and first answer in a fresh process", "import alone in a fresh process"
 
 
 def seconds(script: str) -> float:
@@ -41,15 +44,26 @@ def bars(*, quick: bool) -> list[Bar]:
     answers, imports = zip(*((seconds(ANSWER), seconds(IMPORT)) for _ in rounds), strict=True)
     remark = f"shortest distances on 4 vertices, before and after a batch; {first:.2f} s in the run before"
     return [
-        Bar("import and first answer in a fresh process", median(answers), "s", MOST_SECONDS, remark),
-        Bar("import alone in a fresh process", median(imports), "s"),
+        Bar(FIRST, median(answers), "s", MOST_SECONDS, remark),
+        Bar(BARE, median(imports), "s"),
     ]
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    first, bare = (span(figures(bars, name), "s") for name in (FIRST, BARE))
+    return sentence(
+        told(
+            "{} from starting Python to fresh values after a batch, {} of it to start and import", first, bare
+        ),
+        kept(bars),
+    )
 
 
 EXPERIMENT = Experiment(
     name="first_answer",
     question="How long from starting Python to the first answer?",
     measure=bars,
+    answer=_answer,
     configuration={"rounds": ROUNDS},
 )
 

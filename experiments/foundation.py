@@ -7,13 +7,14 @@ thread is measured in processor time.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from experiments.bars import Bar
 from experiments.building import build_bars
 from experiments.experiment import Experiment
-from experiments.mutating import growth_bar, largest_hubs_bars, one_hub_bar, size_bars
+from experiments.mutating import UNIT, growth_bar, largest_hubs_bars, one_hub_bar, size_bars
+from experiments.wording import figures, kept, sentence, span, told
 from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.stream import workload
@@ -53,10 +54,30 @@ def bars(*, quick: bool) -> Iterator[Bar]:
     yield from largest_hubs_bars(setting.sizes[1] // 2)
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    ours, theirs = (
+        span((bar.figure for bar in bars if bar.unit == UNIT and bar.name.startswith(beginning)), UNIT)
+        for beginning in ("apply", "NetworKit")
+    )
+    return sentence(
+        told(
+            "building takes {} times SciPy's conversion", span(figures(bars, "over SciPy COO to CSR and CSC"))
+        )
+        + told(
+            " and {} times the edges' memory at its peak", span(figures(bars, "", "peak memory of building"))
+        ),
+        told("a batch takes {}, edge by edge in NetworKit {}", ours, theirs),
+        told("{} times as much a mutation on the larger graph", span(figures(bars, "", "batches of")))
+        + told(", {} at hubs", span(figures(bars, "over uniform"))),
+        kept(bars),
+    )
+
+
 EXPERIMENT = Experiment(
     name="foundation",
     question="What do building a graph and applying batches cost, beside SciPy and NetworKit?",
     measure=bars,
+    answer=_answer,
     configuration=asdict(FULL),
 )
 

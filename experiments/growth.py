@@ -7,12 +7,16 @@ after one that is left out, because compiled code is loaded and memory touched f
 """
 
 import sys
+from collections.abc import Iterator, Sequence
+from math import log2
 from statistics import median
 
 import numpy as np
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Place
 from experiments.experiment import Experiment
+from experiments.panels import panels
+from experiments.wording import figures, kept, sentence, span, told
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents
@@ -24,38 +28,56 @@ BATCHES = 10
 SIZES = {"full": 1000, "quick": 50}
 WITHIN = 3.0
 """The longest time may be this many times the shortest."""
+RATIO = "longest over shortest"
+QUESTION = "Does a batch cost what it changes, or what exists?"
 
 
-def compute_times(name: str, size: int) -> dict[str, float]:
-    """Return the milliseconds a batch takes on this graph, by program."""
+def compute_times(name: str, size: int) -> Iterator[Bar]:
+    """Yield the milliseconds a batch takes on this graph, program by program."""
     stream = workload(generate(name), batches=BATCHES + 1, size=size, seed=1)
     graph = stream.graph()
+    scale = log2(graph.bound)
     source = int(np.argmax(graph.snapshot().out.degrees))
-    times = {}
     for program in (SSSP(source), BFS(source), ConnectedComponents()):
         engine = Engine(graph.copy(), program, threads=1)
         reports = [engine.apply(batch) for batch in stream][1:]
-        times[program.name] = median(report.compute_seconds for report in reports) * 1e3
-    return times
+        time = median(report.compute_seconds for report in reports) * 1e3
+        place = Place(f"a batch of {size:,}", program.name, scale)
+        yield Bar(f"{program.name} on {name}: {place.panel}", time, "ms", place=place)
 
 
-def bars(*, quick: bool) -> list[Bar]:
+def bars(*, quick: bool) -> Iterator[Bar]:
     """Measure all graphs and compare the longest time of each program with its shortest."""
     graphs, size = (QUICK, SIZES["quick"]) if quick else (FULL, SIZES["full"])
-    found = {name: compute_times(name, size) for name in graphs}
-    measured = []
-    for program in next(iter(found.values())):
-        times = [found[name][program] for name in graphs]
-        remark = ", ".join(f"{name} {time:.3f} ms" for name, time in zip(graphs, times, strict=True))
-        title = f"{program}, batches of {size:,}, {graphs[0]} to {graphs[-1]}: longest over shortest"
-        measured.append(Bar(title, max(times) / min(times), "x", WITHIN, remark))
-    return measured
+    times: dict[str, list[float]] = {}
+    for name in graphs:
+        for bar in compute_times(name, size):
+            times.setdefault(bar.name.split()[0], []).append(bar.figure)
+            yield bar
+    for program, own in times.items():
+        title = f"{program}, batches of {size:,}, {graphs[0]} to {graphs[-1]}: {RATIO}"
+        yield Bar(title, max(own) / min(own), "x", WITHIN)
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    timed = [(bar.figure, bar.place) for bar in bars if bar.place is not None]
+    said = told(
+        "the longest time of a program is {} times its shortest", span(figures(bars, RATIO), digits=3)
+    )
+    if timed:
+        scales = [float(place.x) for _, place in timed]
+        times = span((time for time, _ in timed), "ms")
+        graphs = f"graphs of 2^{min(scales):g} to 2^{max(scales):g} vertices"
+        said = f"{timed[0][1].panel} is repaired in {times} on {graphs}; {said}"
+    return sentence(f"{said} (the store's update not included)", kept(bars))
 
 
 EXPERIMENT = Experiment(
     name="growth",
-    question="Does a batch cost what it changes, or what exists?",
+    question=QUESTION,
     measure=bars,
+    answer=_answer,
+    draw=panels(QUESTION, x="vertices, as a power of two", y="ms"),
     configuration={"graphs": FULL, "batches": BATCHES, "size": SIZES["full"]},
 )
 

@@ -6,7 +6,7 @@ Medians over several rounds, taken in turns, of a real file where it is at hand.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -19,10 +19,10 @@ import zstandard
 
 from experiments.bars import DATA, Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, kept, sentence, span, told
 from grapin.cli.writing import write_edges
 from grapin.files import load_edges
 from grapin.generators import generate
-from grapin.units import format_seconds
 
 FILE = "actor-costar.txt.zst"
 GENERATED, QUICK = "rmat:20:16", "rmat:12:16"
@@ -30,6 +30,7 @@ ROUNDS = 5
 LIMIT = 1.5
 """Loading should take at most this many times as long as its bare parts."""
 
+LOAD, BARE = "loading", "decompression and pyarrow's CSV reader"
 _COMMENTS = 3
 _LONGEST_WINDOW = 2**31
 
@@ -69,14 +70,24 @@ def bars(*, quick: bool) -> Iterator[Bar]:
             raise AssertionError(f"load_edges and pyarrow find different rows in {path.name}")
         rounds = [(seconds(whole, path), seconds(bare, path)) for _ in range(ROUNDS)]
     ours, theirs = (median(times) for times in zip(*rounds, strict=True))
-    remark = f"{format_seconds(ours)} beside {format_seconds(theirs)}, {path.name}"
-    yield Bar("load over decompression and pyarrow's CSV reader", ours / theirs, "x", LIMIT, remark)
+    yield Bar(f"load over {BARE}", ours / theirs, "x", LIMIT, path.name)
+    yield Bar(f"{path.name}: {LOAD}", ours, "s")
+    yield Bar(f"{path.name}: {BARE}", theirs, "s")
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    part = span(bar.figure for bar in bars if bar.limit is not None)
+    times = [span(figures(bars, f": {what}"), "s") for what in (LOAD, BARE)]
+    return sentence(
+        told(f"loading takes {{}} of the time of {BARE}", part) + told(": {} beside {}", *times), kept(bars)
+    )
 
 
 EXPERIMENT = Experiment(
     name="loading",
     question="How long does loading a file take, beside decompression and pyarrow's CSV reader?",
     measure=bars,
+    answer=_answer,
     configuration={"file": FILE, "rounds": ROUNDS},
 )
 

@@ -15,12 +15,14 @@ from typing import Any
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import kept, percents, sentence
 from grapin.testing import compare_and_swap, explore, minimum, read
 from grapin.testing.memory_models import Access
 
 OFFERS = {"A": 5, "B": 3, "C": 4}
 UNREACHED = 9
 MOST_STATES = 5_000_000
+LOST = "endings with a lost parent"
 
 Steps = Generator[Access, Any, None]
 
@@ -64,7 +66,7 @@ def bars(*, quick: bool) -> Iterator[Bar]:
             remark = f"{len(wrong)} of {len(found.endings)} in {found.states:,} states{example}"
             part = len(wrong) / len(found.endings)
             limit = 0.0 if name == "packed" else None
-            yield Bar(f"{name}, {count} threads: endings with a lost parent", part, "of all", limit, remark)
+            yield Bar(f"{name}, {count} threads: {LOST}", part, "of all", limit, remark)
 
 
 def _shown(memory: dict[Any, Any]) -> str:
@@ -72,8 +74,19 @@ def _shown(memory: dict[Any, Any]) -> str:
 
 
 def _answer(bars: Sequence[Bar]) -> str:
-    lost = {bar.name.partition(":")[0]: bar.remark.partition(" in ")[0] for bar in bars}
-    return "endings with a lost parent, " + "; ".join(f"{name}: {count}" for name, count in lost.items())
+    def lost(protocol: str) -> str:
+        parts = {bar.name.split()[1]: bar.figure for bar in bars if bar.name.startswith(protocol)}
+        endings = (
+            f"in {percents([part])} of the distinct endings of {count} threads"
+            for count, part in parts.items()
+        )
+        return " and ".join(endings) if any(parts.values()) else "never"
+
+    return sentence(
+        f"one thread's result is left with another's parent {lost('published')} by the published update, "
+        f"{lost('packed')} where both are one word",
+        kept(bars),
+    )
 
 
 EXPERIMENT = Experiment(

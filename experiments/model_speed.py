@@ -11,7 +11,7 @@ time.
 
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from time import process_time
 from typing import Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from experiments.bars import DATA, Bar
 from experiments.experiment import Experiment
 from experiments.reads import weighted
+from experiments.wording import figures, kept, percents, sentence, span, told
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.files import load_edges
@@ -46,6 +47,11 @@ MOST_EVENTS = 400_000
 FAST, EVENTS = 20e6, 50e3
 """Requests a second that the levels must reach."""
 MOST_APART, MOST_FROM_CLOSED_FORM = 0.03, 0.05
+APART, FROM_CLOSED_FORM = (
+    "event model and fast replay apart, worst iteration",
+    "fast replay and closed form apart",
+)
+LONGER = "memory for a trace ten times as long over memory"
 PATH = Path(MACHINES["a100"])
 
 
@@ -116,7 +122,7 @@ def apart_bar(name: str, trace: Trace) -> Bar:
         raise AssertionError(f"{name}: the levels do not make the same requests")
     apart = float(np.max(np.abs(fast.ticks - events.ticks) / events.ticks))
     remark = f"{sum(fast.requests.values()):,} requests in {len(fast):,} iterations, volumes equal"
-    return Bar(f"{name}: event model and fast replay apart, worst iteration", apart, "x", MOST_APART, remark)
+    return Bar(f"{name}: {APART}", apart, "x", MOST_APART, remark)
 
 
 def closed_form_bar(length: int, count: int) -> Bar:
@@ -124,7 +130,7 @@ def closed_form_bar(length: int, count: int) -> Bar:
     replayed = replay_zero_copy(steady(count, length), PATH)
     took = to_seconds(int(replayed.ticks[0]) - PATH.launch)
     expected = read_requests(PATH.machine, replayed.requests).seconds
-    name = f"requests of {4 * length} bytes: fast replay and closed form apart"
+    name = f"requests of {4 * length} bytes: {FROM_CLOSED_FORM}"
     return Bar(name, abs(took - expected) / expected, "x", MOST_FROM_CLOSED_FORM)
 
 
@@ -137,7 +143,7 @@ def memory_bar(count: int) -> Bar:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     remark = f"{peaks[1] / 2**20:.2f} MiB"
-    return Bar("memory for a trace ten times as long over memory", peaks[1] / peaks[0], "x", 1.1, remark)
+    return Bar(LONGER, peaks[1] / peaks[0], "x", 1.1, remark)
 
 
 def timeline_bar(trace: Trace) -> Bar:
@@ -180,10 +186,30 @@ def bars(*, quick: bool) -> list[Bar]:
     return [*measured, memory_bar(count // 10), timeline_bar(some)]
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    fast, events = (
+        span((scale / bar.figure for bar in bars if bar.unit == unit), digits=3)
+        for unit, scale in (("ns/request", 1e3), ("us/request", 1e6))
+    )
+    closed = figures(bars, FROM_CLOSED_FORM)
+    return sentence(
+        told("the fast replay follows {} million requests a second, the event model {}", fast, events),
+        told("their times differ by {} in the worst iteration", percents(figures(bars, APART)))
+        + told(
+            ", the fast replay's and the closed form's by at most {}", percents([max(closed, default=0.0)])
+        ),
+        told(
+            "a trace ten times as long takes {} times as much memory", span(figures(bars, LONGER), digits=3)
+        ),
+        kept(bars),
+    )
+
+
 EXPERIMENT = Experiment(
     name="model_speed",
     question="How fast is the transfer model, and do its three levels say the same?",
     measure=bars,
+    answer=_answer,
     configuration={"graph": FULL, "batches": BATCHES, "rounds": ROUNDS},
 )
 

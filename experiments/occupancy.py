@@ -8,7 +8,7 @@ compute capability and assembled; `--quick` does it for one program and two of t
 
 import multiprocessing
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from experiments.assembly import Needs, assemble, to_ptx
@@ -16,12 +16,15 @@ from experiments.bars import Bar
 from experiments.experiment import Experiment
 from experiments.kernel_catalogue import Entry, catalogue
 from experiments.multiprocessors import LIMITS, occupancy
+from experiments.wording import figures, kept, percents, sentence, span, told
 from grapin.cli.tables import print_table
 from grapin.kernels.cuda.backend import THREADS
 from grapin.progress import progress
 
 LEAST_OCCUPIED = {(8, 0): 0.5, (9, 0): 0.5}
 """How full a kernel must at least be able to make a multiprocessor, by compute capability."""
+LOCAL, SPILLED = "bytes of local memory of any kernel", "bytes spilled by any kernel"
+EMPTY = "multiprocessor left empty by the worst kernel"
 _entries: list[Entry] = []
 """What the processes that compile share: functions cannot be sent, but are there when a process is forked."""
 
@@ -98,22 +101,32 @@ def measure(*, quick: bool) -> list[Bar]:
 def bars(found: list[Row]) -> list[Bar]:
     """Hold the worst kernel against each limit."""
     measured = [
-        Bar("bytes of local memory of any kernel", max(row.needs.stack for row in found), "bytes", 0),
-        Bar("bytes spilled by any kernel", max(row.needs.spilled for row in found), "bytes", 0),
+        Bar(LOCAL, max(row.needs.stack for row in found), "bytes", 0),
+        Bar(SPILLED, max(row.needs.spilled for row in found), "bytes", 0),
     ]
     for capability, least in LEAST_OCCUPIED.items():
         full = {row: occupied(row.needs, row.capability) for row in found if row.capability == capability}
         worst = min(full, key=lambda row: full[row])
-        name = f"multiprocessor left empty by the worst kernel, {capability[0]}.{capability[1]}"
+        name = f"{EMPTY}, {capability[0]}.{capability[1]}"
         remark = f"{worst.kernel} ({worst.program}): {worst.needs.registers} registers a thread"
         measured.append(Bar(name, 1 - full[worst], "", 1 - least, remark))
     return measured
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    local, spilled = (span(figures(bars, name), "bytes") for name in (LOCAL, SPILLED))
+    return sentence(
+        told("no kernel takes more than {} of local memory or spills more than {}", local, spilled),
+        told("the worst leaves {} of a multiprocessor empty", percents(figures(bars, "", EMPTY))),
+        kept(bars),
+    )
 
 
 EXPERIMENT = Experiment(
     name="occupancy",
     question="What does every CUDA kernel need on every GPU we name, and how full can it make a multiprocessor?",
     measure=measure,
+    answer=_answer,
     configuration={"threads": THREADS, "capabilities": [f"{major}.{minor}" for major, minor in LIMITS]},
 )
 

@@ -1,11 +1,12 @@
-"""The table of all answers in `experiments/README.md`, and a page for each; made from the records that were kept."""
+"""The table of all answers in `experiments/README.md`, and a page and a figure for each; from the records kept."""
 
 from math import isfinite
 from pathlib import Path
 
-from experiments.bars import Bar
+from experiments.bars import Bar, Record, bars_of
+from experiments.drawing import can_draw, drawn
 from experiments.experiment import FOLDER, Experiment, find, names
-from experiments.records import ANSWERS, Record, answer, bars_of
+from experiments.records import ANSWERS, answer, said
 from grapin.cli.outputs import write_whole
 from grapin.errors import InvalidFile
 from grapin.units import format_seconds
@@ -15,10 +16,16 @@ BEGIN = "<!-- The table of answers; `grapin experiments readme` writes it. -->"
 END = "<!-- End of the table. -->"
 
 
+def figures() -> dict[Path, bytes]:
+    """Return the figure of every answer as it should be; none where the library that draws is missing."""
+    kept = _kept() if can_draw() else ()
+    return {ANSWERS / f"{one.name}.svg": drawn(one, record) for one, record in kept}
+
+
 def pages() -> dict[Path, str]:
     """Return the README and the page of every answer as they should be."""
     experiments = [find(name) for name in names()]
-    records = {one.name: record for one in experiments if (record := answer(one.name)) is not None}
+    records = {one.name: record for one, record in _kept()}
     before = README.read_text(encoding="utf-8")
     if BEGIN not in before or END not in before:
         raise InvalidFile(
@@ -38,42 +45,52 @@ def pages() -> dict[Path, str]:
 
 
 def rebuild() -> list[Path]:
-    """Write what differs and return it."""
+    """Write what differs and return it; figures first, because a page shows the one that is there."""
     changed = []
-    for path, text in pages().items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            write_whole(str(path), lambda part, text=text: part.write_text(text, encoding="utf-8"))  # type: ignore[misc]
-            changed.append(path)
+    for wanted in (figures, pages):
+        for path, content in wanted().items():
+            whole = content if isinstance(content, bytes) else content.encode()
+            if not path.is_file() or path.read_bytes() != whole:
+                write_whole(str(path), lambda part, whole=whole: part.write_bytes(whole))  # type: ignore[misc]
+                changed.append(path)
     return changed
+
+
+def _kept() -> list[tuple[Experiment, Record]]:
+    found = ((find(name), answer(name)) for name in names())
+    return [(one, record) for one, record in found if record is not None]
 
 
 def _line(experiment: Experiment, record: Record | None) -> str:
     module = f"[`{experiment.name}`]({experiment.name}.py)"
     if record is None:
-        said, took = "not yet run in full", ""
+        told, took = "not yet run in full", ""
     else:
-        said, took = f"[{record['answer']}](answers/{experiment.name}.md)", format_seconds(record["seconds"])
-    return f"| {module} | {experiment.question} | {experiment.source} | {said} | {took} |"
+        told = f"[{said(experiment, record)}](answers/{experiment.name}.md)"
+        took = format_seconds(record["seconds"])
+    return f"| {module} | {experiment.question} | {experiment.source} | {told} | {took} |"
 
 
 def _page(experiment: Experiment, record: Record) -> str:
     machine = record["machine"]
+    told = said(experiment, record)
     lines = [
         f"# {experiment.question}",
         "",
-        f"{record['answer'][0].upper()}{record['answer'][1:]}.",
+        f"{told[0].upper()}{told[1:]}.",
         "",
-        "| what | ours | published | ratio | unit | limit | | remark |",
+        f"| what | ours | {experiment.rival} | ratio | unit | limit | | remark |",
         "|---|--:|--:|--:|---|--:|---|---|",
         *(_row(bar) for bar in bars_of(record)),
         "",
     ]
     if experiment.source:
-        lines += [f"Published: {experiment.source}.", ""]
+        lines += [f"{experiment.rival[0].upper()}{experiment.rival[1:]}: {experiment.source}.", ""]
     if experiment.difference:
         lines += [f"Why they differ: {experiment.difference}", ""]
-    if (ANSWERS / f"{experiment.name}.svg").is_file():
-        lines += [f"![The rows of the table as bars]({experiment.name}.svg)", ""]
+    figure = ANSWERS / f"{experiment.name}.svg"
+    if figure.is_file():
+        lines += [f"![{_described(experiment, figure.read_text(encoding='utf-8'))}]({figure.name})", ""]
     settings = ", ".join(f"{name} {value}" for name, value in record["configuration"].items())
     lines.append(
         f"From `grapin experiments run {experiment.name} --keep`, which took {format_seconds(record['seconds'])}: "
@@ -81,6 +98,12 @@ def _page(experiment: Experiment, record: Record) -> str:
         f"Python {machine['python']}, seed {record['seed']}{', ' + settings if settings else ''}; {record['when']}.\n"
     )
     return "\n".join(lines)
+
+
+def _described(experiment: Experiment, image: str) -> str:
+    """Say what a figure marks, as far as its legend tells."""
+    beside, limits = (f">{label}</text>" in image for label in (experiment.rival, "limit"))
+    return "Figures of the table: ours" + f" beside {experiment.rival}" * beside + ", with limits" * limits
 
 
 def _row(bar: Bar) -> str:

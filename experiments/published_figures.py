@@ -10,17 +10,32 @@ nearer end. Bars are the rows that the model must keep.
 import argparse
 import csv
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from experiments.bars import Bar, print_bars, record_bars
+from experiments.bars import Bar, Place, Record, bars_of, print_bars, record_bars
 from experiments.experiment import Experiment
+from experiments.panels import figure_of
 from experiments.published_answers import REASONS, answers
+from experiments.wording import kept, number, sentence
 
 TABLE = Path(__file__).with_suffix(".csv")
 LIMITS = {"Z1": 2.0, "Z2": 2.0, "Z3": 2.0, "Z4": 3.0, "Z5": 10.0}
 """Percent by which these may be off; all else is there to be seen."""
+CLOSE, NEAR, FAR = 2.0, 10.0, 25.0
+"""Percent that the answer counts by."""
+SOURCES = {
+    "Z": "EMOGI, on a V100 and an A100",
+    "N": "copies and reads on other links, from benchmark logs",
+    "M": "a GPU's own counters",
+    "G": "Grapin",
+    "H": "HyTGraph",
+    "S": "Subway",
+}
+"""What rows are about, by the letter that their names begin with."""
+QUESTION = "How far is the transfer model from every figure that others published?"
 
 
 @dataclass(frozen=True)
@@ -120,11 +135,30 @@ def main() -> int:
     return int(any(bar.verdict == "FAIL" for bar in found))
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    errors = [bar.figure for bar in bars]
+    close, near = (sum(error <= most for error in errors) for most in (CLOSE, NEAR))
+    far = sum(error > FAR for error in errors)
+    return sentence(
+        f"of {len(errors)} figures {close} are within {CLOSE:g} %, {near} within {NEAR:g} %, "
+        f"{far} more than {FAR:g} % off, the worst {number(max(errors))} %",
+        kept(bars),
+    )
+
+
+def _draw(record: Record) -> Any:
+    """Draw the errors, source by source."""
+    rows = [replace(bar, place=Place(SOURCES[bar.name[0]], "the model", bar.name)) for bar in bars_of(record)]
+    return figure_of(QUESTION, rows, x="% off", linear=True)
+
+
 EXPERIMENT = Experiment(
     name="published_figures",
-    question="How far is the transfer model from every figure that others published?",
+    question=QUESTION,
     source="each row names its own",
     measure=measure,
+    answer=_answer,
+    draw=_draw,
     difference="`published_answers.py` says row by row what is modelled, and why the others have no answer.",
 )
 

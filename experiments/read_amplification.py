@@ -33,19 +33,22 @@ ten, of which one too many at Twitter's ratio hardly ever matters. Whatever is e
 Grapin does not say whether its transfers include that, and the figures here do not.
 """
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from experiments.bars import DATA, Bar
+from experiments.bars import DATA, Bar, Place, Record, bars_of
 from experiments.experiment import Experiment
 from experiments.frontiers import BATCHES, PART, static_trace, streaming_traces
 from experiments.grapin_runs import ORIGINALS, Original
+from experiments.panels import figure_of
 from experiments.reads import weighted
+from experiments.wording import kept, named, sentence, span, told
 from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.generators import generate
@@ -66,6 +69,12 @@ SEGMENTS = 512  # README of Grapin's released code
 HEAVIEST = 128  # framework.cuh of Grapin's released code: weights are (source + target) % 128 + 1
 RANGE = (5.8, 9.0)
 """Table 2a where the graph does not fit."""
+STATIC, STREAMING = "static", "streaming"
+MOVED = "moved in over read"
+OFF_RANGE = "off the published range"
+QUESTION = "How much does unified memory move for what is read?"
+_NAME = re.compile(r"(\w+), (\S+?)(?: \(\d+ rounds\))?(?: at the ratio of (\w+))?(?:: |, )(.+)")
+"""Workload, graph, ratio and what was measured, in a row's name."""
 
 GENERATED = "rmat:18:16"
 QUICK = "rmat:10:16"
@@ -206,13 +215,13 @@ def static_bars(case: Case, *, web: bool = False) -> list[Bar]:
             f"{graph.loads:.1f} / {graph.passes:.2f}; with edges of 8 bytes {case.there(graph):.2f}"
         )
         limit = 1.0 if graph.fits else None
-        name = f"{case.name} ({case.rounds} rounds) at the ratio of {graph.name}: moved in over read"
+        name = f"{case.name} ({case.rounds} rounds) at the ratio of {graph.name}: {MOVED}"
         found.append(Bar(name, there, "x", limit, remark, published=graph.amplification))
     if web:
         nearest = min(max(there, RANGE[0]), RANGE[1])
         off = 100 * abs(there / nearest - 1)
         remark = f"{there:.1f}, published {RANGE[0]:g} to {RANGE[1]:g}"
-        found.append(Bar(f"{case.name} at the ratio of UK: off the published range", off, "%", 0.0, remark))
+        found.append(Bar(f"{case.name} at the ratio of UK: {OFF_RANGE}", off, "%", 0.0, remark))
     return found
 
 
@@ -229,7 +238,7 @@ def streaming_bars(case: Case, ordered: Case) -> list[Bar]:
         remark = (
             f"with the host's writes {moved:.2f}, read-mostly {copied:.2f}; in the CPU's order {by_key:.1f}"
         )
-        name = f"{case.name} at the ratio of {graph.name}: moved in over read"
+        name = f"{case.name} at the ratio of {graph.name}: {MOVED}"
         found.append(Bar(name, alone, "x", limit, remark, published=graph.over_zero_copy))
     return found
 
@@ -288,13 +297,15 @@ def bars(*, quick: bool) -> list[Bar]:
     """Replay all graphs that are at hand; a quick run leaves the files out."""
     found: list[Bar] = []
     for name, edges in _graphs(QUICK if quick else GENERATED, () if quick else WEB):
-        case = Case(f"static, {_short(name)}", static_trace(edges))
+        case = Case(f"{STATIC}, {_short(name)}", static_trace(edges))
         found += static_bars(case, web=name in WEB) + circumstance_bars(case, edges)
-        in_rounds, ordered = (Case(f"streaming, {_short(name)}", trace) for trace in streaming_traces(edges))
+        in_rounds, ordered = (
+            Case(f"{STREAMING}, {_short(name)}", trace) for trace in streaming_traces(edges)
+        )
         found += [*streaming_bars(in_rounds, ordered), write_bar(in_rounds)]
     if not quick and (DATA / SOCIAL).is_file():
         edges = weighted(load_edges(DATA / SOCIAL))
-        found += static_bars(Case(f"static, {_short(SOCIAL)}", static_trace(edges)))
+        found += static_bars(Case(f"{STATIC}, {_short(SOCIAL)}", static_trace(edges)))
     return found
 
 
@@ -309,11 +320,51 @@ def _short(name: str) -> str:
     return name.partition(".")[0]
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    def moved(workload: str, *, fits: bool) -> str:
+        rows = [bar for bar in named(bars, MOVED, workload) if (bar.limit is not None) == fits]
+        theirs = span(bar.published for bar in rows if bar.published is not None)
+        return told("{} times (published {})", span(bar.figure for bar in rows), theirs)
+
+    return sentence(
+        told(
+            "where the graph does not fit, searches move {} what they read, batches {}",
+            moved(STATIC, fits=False),
+            moved(STREAMING, fits=False),
+        ),
+        told("where it fits, {} and {}", moved(STATIC, fits=True), moved(STREAMING, fits=True)),
+        kept(bars),
+    )
+
+
+def _placed(bar: Bar) -> Bar:
+    """Return a row in its panel: graphs as lines, at one ratio after the other or in one circumstance after another."""
+    match = _NAME.fullmatch(bar.name)
+    if match is None:
+        return bar
+    workload, graph, ratio, what = match.groups()
+    if ratio is None:
+        return replace(bar, place=Place(f"{workload}: {what}", graph, "all batches"))
+    if what == MOVED:
+        return replace(bar, place=Place(f"{workload}: {what}", graph, f"at the ratio of {ratio}"))
+    return replace(
+        bar, place=Place(f"{workload} at the ratio of {ratio}, in other circumstances", graph, what)
+    )
+
+
+def _draw(record: Record) -> Any:
+    """Draw all rows but those that tell only how far another is off."""
+    rows = [_placed(bar) for bar in bars_of(record) if not bar.name.endswith(OFF_RANGE)]
+    return figure_of(QUESTION, [row for row in rows if row.place is not None])
+
+
 EXPERIMENT = Experiment(
     name="read_amplification",
-    question="How much does unified memory move for what is read?",
+    question=QUESTION,
     source="Grapin, Tables 2 and 5",
     measure=bars,
+    answer=_answer,
+    draw=_draw,
     difference=(
         "amplification is how often the graph is moved over the passes that are read: R-MAT and the actors need fewer "
         "rounds than Friendster and so are moved less often, and read more passes than Twitter; web graphs are near "

@@ -6,16 +6,15 @@ one `NAME.json` an experiment with its figure, from a full run that was told to 
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from experiments.bars import Bar, Place
-from experiments.drawing import save
+from experiments.bars import Bar, Record, bars_of
+from experiments.drawing import can_draw, drawn
 from experiments.experiment import FOLDER, Experiment, lacking
 from grapin.bench.surroundings import surroundings
 from grapin.cli.outputs import write_whole
@@ -23,8 +22,6 @@ from grapin.errors import InvalidFile
 
 RECORDS = FOLDER.parent / "records"
 ANSWERS = FOLDER / "answers"
-
-Record = Mapping[str, Any]
 
 
 def measured(
@@ -54,17 +51,9 @@ def measured(
     }
 
 
-def bars_of(record: Record) -> list[Bar]:
-    """Return the rows of a record."""
-    fields = ("name", "unit", "limit", "remark", "published")
-    return [
-        Bar(
-            figure=math.nan if row["figure"] is None else row["figure"],
-            place=Place(*row["place"]) if row.get("place") else None,
-            **{name: row[name] for name in fields},
-        )
-        for row in record["bars"]
-    ]
+def said(experiment: Experiment, record: Record) -> str:
+    """Return the answer in one sentence, from the rows: as it is told today, not when they were measured."""
+    return experiment.answer(bars_of(record))
 
 
 def write(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
@@ -103,10 +92,11 @@ def answer(name: str) -> Record | None:
 
 
 def _draw(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
-    if find_spec("matplotlib") is None:
+    if not can_draw():
         return []
     path = folder / f"{experiment.name}.svg"
-    write_whole(str(path), lambda part: save(experiment, record, bars_of(record), part))
+    image = drawn(experiment, record)
+    write_whole(str(path), lambda part: part.write_bytes(image))
     return [path]
 
 

@@ -8,17 +8,19 @@ with two processes, do four tasks that take no time, and are ended.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, kept, sentence, span, told
 from grapin.spread import spread
 
 PROCESSES = 2
 TASKS = range(4)
 ROUNDS = 5
+POOL, CLUSTER = "a pool of processes", "a Dask cluster of this computer's own"
 
 
 def who(_task: int) -> int:
@@ -56,15 +58,23 @@ def bars(*, quick: bool) -> list[Bar]:
     pools, clusters = (median(times) for times in zip(*pairs, strict=True))
     return [
         Bar("pool over cluster, start to end", pools / clusters, limit=1.0),
-        Bar("a pool of processes", pools, "s"),
-        Bar("a Dask cluster of this computer's own", clusters, "s"),
+        Bar(POOL, pools, "s"),
+        Bar(CLUSTER, clusters, "s"),
     ]
+
+
+def _answer(bars: Sequence[Bar]) -> str:
+    pool, cluster = (span(figures(bars, name), "s") for name in (POOL, CLUSTER))
+    part = span(bar.figure for bar in bars if bar.limit is not None)
+    said = f"{POOL} is started, used and ended in {{}}, {CLUSTER} in {{}}: {{}} of its time"
+    return sentence(told(said, pool, cluster, part), kept(bars))
 
 
 EXPERIMENT = Experiment(
     name="spreading",
     question="How long until several processes are at work: a pool, beside a Dask cluster of this computer's own?",
     measure=bars,
+    answer=_answer,
     configuration={"processes": PROCESSES, "tasks": len(TASKS), "rounds": ROUNDS},
 )
 

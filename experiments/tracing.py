@@ -11,6 +11,7 @@ and the difference is set against the time of the repair.
 """
 
 import sys
+from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from experiments.bars import Bar
 from experiments.experiment import Experiment
+from experiments.wording import figures, kept, percents, sentence, span, told
 from grapin.compiled import compiled
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -35,6 +37,7 @@ MOST_LISTS = 200_000
 """So many lists are counted in one round, to make the cost of calling a compiled function vanish."""
 MOST_ON = 1.5
 MOST_OFF = 0.02
+ON, OFF = "batch with a trace over without", "part of the repair spent on not tracing"
 
 
 @compiled
@@ -72,7 +75,7 @@ def on_bars(graph: Graph, stream: Stream, program: Monotone) -> tuple[list[Bar],
                 compute.append(report.compute_seconds)
         if number:
             ratios.append(times[1] / times[0])
-    bars = [Bar(f"{program.name}: batch with a trace over without", median(ratios), "x", MOST_ON)]
+    bars = [Bar(f"{program.name}: {ON}", median(ratios), "x", MOST_ON)]
     return bars, engines[1], median(compute)
 
 
@@ -93,7 +96,7 @@ def off_bar(engine: Engine, compute: float) -> Bar:
     cost = max(0.0, median(differences[1:]))
     name = engine.answers[0].program.name
     remark = f"{cost * 1e6:.1f} us for {len(starts):,} lists, beside {compute * 1e3:.2f} ms of repair"
-    return Bar(f"{name}: part of the repair spent on not tracing", cost / compute, "x", MOST_OFF, remark)
+    return Bar(f"{name}: {OFF}", cost / compute, "x", MOST_OFF, remark)
 
 
 def bars(*, quick: bool) -> list[Bar]:
@@ -109,10 +112,19 @@ def bars(*, quick: bool) -> list[Bar]:
     return measured
 
 
+def _answer(bars: Sequence[Bar]) -> str:
+    return sentence(
+        told("a batch with a trace takes {} times as long as without", span(figures(bars, ON), digits=3)),
+        told("not asked for, a trace costs {} of a repair", percents(figures(bars, OFF))),
+        kept(bars),
+    )
+
+
 EXPERIMENT = Experiment(
     name="tracing",
     question="What does a trace cost, and what does it cost when it is not asked for?",
     measure=bars,
+    answer=_answer,
     configuration={"graph and batch size": FULL, "batches": BATCHES, "rounds": ROUNDS},
 )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from grapin.edges import EdgeList, Labels
     from grapin.engine import Answer, Engine, Report
     from grapin.errors import (
+        AnswersLost,
         CorruptGraph,
         DeviceUnavailable,
         GrapinError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accumulative": "grapin.programs",
     "Answer": "grapin.engine",
+    "AnswersLost": "grapin.errors",
     "Applied": "grapin.graph",
     "BFS": "grapin.programs",
     "Batch": "grapin.batch",
@@ -78,6 +80,7 @@ __all__ = [
     "SSWP",
     "Accumulative",
     "Answer",
+    "AnswersLost",
     "Applied",
     "Batch",
     "ConnectedComponents",

@@ -4,6 +4,8 @@ The sentence names the culprit (argument, file and line, edge), the value, and w
 The command line prints it without a traceback and leaves with exit code 2.
 """
 
+from typing import Any
+
 
 class GrapinError(Exception):
     """Anything that went wrong for a reason the user can act on."""
@@ -11,6 +13,14 @@ class GrapinError(Exception):
 
 class InvalidArgument(GrapinError, ValueError):
     """An argument, option or specification string is not usable."""
+
+
+class BrokenRule(InvalidArgument):
+    """A program's `edge` breaks what repair relies on; the message gives the values that show it, and so do these."""
+
+    def __init__(self, message: str, value: Any = None, better_value: Any = None, weight: Any = None) -> None:
+        super().__init__(message)
+        self.value, self.better_value, self.weight = value, better_value, weight
 
 
 class InvalidBatch(GrapinError, ValueError):
@@ -39,6 +49,10 @@ class CorruptGraph(GrapinError, AssertionError):
 
 class WrongAnswer(GrapinError, AssertionError):
     """A verifier found a value that the reference contradicts; it names vertex, value and expectation."""
+
+
+class AnswersLost(GrapinError, RuntimeError):
+    """An earlier repair did not come to its end, so the answers are of no graph; the message says what ended it."""
 
 
 class ValueOverflow(GrapinError, OverflowError):

@@ -25,7 +25,7 @@ from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument
 from grapin.randomness import Draws
 from grapin.units import format_count
-from grapin.validation import check_integer
+from grapin.validation import check_integer, nearest
 
 HEAVIEST = 64
 """Weights are drawn from 1 to this; it divides 256, so a byte gives one without bias."""
@@ -61,6 +61,13 @@ def is_specification(text: str) -> bool:
     return name in _KINDS and bool(colon) == (name != "empty")
 
 
+def suggestion(text: str) -> str:
+    """Return a hint to end a sentence with, where a text that is no specification looks like one; else nothing."""
+    name = text.partition(":")[0]
+    near = get_close_matches(name, _KINDS, n=1, cutoff=0.75)
+    return f" (did you mean a generator, such as {_KINDS[near[0]].example}?)" if near else ""
+
+
 def generate(spec: str, *, seed: int = 0, weights: bool = True) -> EdgeList:
     """Make the graph that `spec` describes.
 
@@ -78,9 +85,7 @@ def _parse(spec: str) -> tuple[_Kind, list[int]]:
     name, *words = spec.split(":")
     if name not in _KINDS:
         known = ", ".join(kind.usage for kind in _KINDS.values())
-        nearest = get_close_matches(name, _KINDS, n=1)
-        hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
-        raise InvalidArgument(f"spec={spec!r} must be one of {known}{hint}")
+        raise InvalidArgument(f"spec={spec!r} must be one of {known}{nearest(name, _KINDS)}")
     kind = _KINDS[name]
     try:
         numbers = [int(word) for word in words]

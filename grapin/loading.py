@@ -24,7 +24,7 @@ def load(
     seed: int = 0,
     format: str | None = None,  # noqa: A002  # the word every reader knows for it
     directed: bool | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
     ids: str = "auto",

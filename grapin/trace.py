@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
+from zlib import error as ZlibError  # noqa: N812 - it is a class
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,8 +120,12 @@ class Trace:
                 changes = {name: file[f"changes.{name}"] for name in _CHANGE_COLUMNS}
         except FileNotFoundError:
             raise InvalidFile(f"{path}: there is no such file") from None
-        except (BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
-            raise InvalidFile(f"{path}: is not a trace saved by grapin ({error})") from None
+        except IsADirectoryError:
+            raise InvalidFile(f"{path}: is a directory, not a trace") from None
+        except (BadZipFile, KeyError, ValueError, EOFError, OSError, ZlibError):
+            raise InvalidFile(
+                f"{path}: is not a trace, or is damaged: `grapin run --trace FILE` and `Trace.save` write whole ones"
+            ) from None
         return cls(reads, phases, changes, about)
 
 

@@ -36,6 +36,12 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     known = sorted(choices)
     if value in known:
         return value
-    nearest = get_close_matches(str(value), known, n=1)
-    hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
-    refuse(name, value, f"be one of {', '.join(known)}{hint}")
+    refuse(name, value, f"be one of {', '.join(known)}{nearest(value, known)}")
+
+
+def nearest(value: str, choices: Iterable[str], likeness: float = 0.6) -> str:
+    """Return a suggestion in brackets, to end a sentence with; nothing where no choice is as near as that."""
+    known = list(choices)
+    alike = [one for one in known if one.lower() == str(value).lower()]
+    found = alike or get_close_matches(str(value), known, n=1, cutoff=likeness)
+    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.edges import EdgeList
+from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument, InvalidFile
 from grapin.generators import HEAVIEST, is_specification
 from grapin.randomness import Draws
@@ -26,24 +26,30 @@ BYTES_AN_EDGE = 150
 ways to repair, of which about 30 are Python and its libraries."""
 _MEMBERS = 4
 
-_SIZES: dict[str, Callable[..., int]] = {
-    "rmat": lambda scale, factor=16: factor << scale,
-    "er": lambda _vertices, edges: edges,
-    "grid": lambda rows, columns: 4 * rows * columns,
-    "star": lambda vertices: vertices,
-    "path": lambda vertices: vertices,
+_SIZES: dict[str, Callable[..., tuple[int, int]]] = {
+    "rmat": lambda scale, factor=16: (1 << scale, factor << scale),
+    "er": lambda vertices, edges: (vertices, edges),
+    "grid": lambda rows, columns: (rows * columns, 4 * rows * columns),
+    "star": lambda vertices: (vertices, vertices),
+    "path": lambda vertices: (vertices, vertices),
 }
+"""Vertices and edges that a specification asks for."""
 
 
 def nominal_size(spec: str) -> int:
     """Return the number of edges that a specification asks for, before repeated ones are dropped."""
     name, *numbers = spec.split(":")
     try:
-        return _SIZES[name](*(int(number) for number in numbers))
-    except (KeyError, ValueError, TypeError):
+        vertices, edges = _SIZES[name](*(int(number) for number in numbers))
+    except (KeyError, ValueError, TypeError, OverflowError, MemoryError):
         raise InvalidArgument(
             f"graph={spec!r} must be a generator with whole numbers, such as rmat:18:16"
         ) from None
+    if vertices > MOST_VERTICES:
+        raise InvalidArgument(
+            f"graph={spec!r} must have at most {MOST_VERTICES:,} vertices: ids are of 32 bits"
+        )
+    return edges
 
 
 def members(target: str, given: str) -> list[str]:

@@ -66,6 +66,10 @@ class Machine:
         for part in self.parts.values():
             yield from part.figures()
 
+    def unsourced(self) -> list[Figure]:
+        """Return the numbers that nobody published or measured."""
+        return [one for one in self.figures() if not one.sourced]
+
     def with_settings(self, settings: Mapping[str, object], *, source: str = "set by the user") -> "Machine":
         """Return this machine with numbers changed, by dotted names; texts are read in the number's unit.
 

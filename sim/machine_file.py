@@ -1,8 +1,20 @@
-"""Machines as files: TOML that people read and write, with each number's source beside it."""
+"""Machines as files: TOML that people read and write, with each number's source beside it.
+
+A file has all numbers of a machine, or says from which preset it takes those that it does not name:
+
+    name = "ours"
+    base = "a5000"
+
+    [gpu]
+    memory = "48G"
+
+    [gpu.sources]
+    memory = "nvidia-smi"
+"""
 
 import json
 import tomllib
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,13 +64,37 @@ def _machine(content: dict[str, Any]) -> Machine:
     name = content.get("name")
     if not isinstance(name, str):
         refuse("name", name, "be a text: what the machine is called")
+    if "base" in content:
+        return replace(_based(content), name=name)
     tables = {role: content.get(role) for role in ("link", "gpu", "host")}
     for role, table in tables.items():
         if not isinstance(table, dict):
-            refuse(role, table, f"be a table [{role}] with the figures of the {role}")
+            refuse(
+                role,
+                table,
+                f"be a table [{role}] with all figures of the {role}; or let base = "
+                "name a preset that has the rest",
+            )
     link, gpu, host = (dict(table or {}) for table in tables.values())
     kind = LINKS[check_choice("link.kind", str(link.pop("kind", "")), LINKS)]
     return Machine(name, _part(kind, link), _part(Gpu, gpu), _part(Host, host))
+
+
+def _based(content: dict[str, Any]) -> Machine:
+    """Return a preset with the numbers that a file names in place of its own."""
+    from grapin.sim.presets import MACHINES
+
+    machine = MACHINES[check_choice("base", str(content["base"]), MACHINES)]
+    for role in content.keys() - {"name", "base"}:
+        table = content[check_choice("table", role, machine.parts)]
+        if not isinstance(table, dict):
+            refuse(role, table, f"be a table [{role}] with figures of the {role}")
+        figures = dict(table)
+        sources = _table(type(machine.parts[role]), figures.pop("sources", {}))
+        for figure, value in figures.items():
+            source = sources.get(f"sources.{figure}", f"{content['name']}: its file does not say")
+            machine = machine.with_settings({f"{role}.{figure}": value}, source=str(source))
+    return machine
 
 
 def _part(kind: type[PartKind], table: dict[str, Any]) -> PartKind:

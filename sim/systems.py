@@ -125,6 +125,8 @@ def find_model_system(name: str | System | ModelSystem) -> ModelSystem:
 
 def check_recorded(trace: Trace, system: ModelSystem) -> None:
     """Refuse a trace that cannot answer for a system because its run read other lists."""
+    if not isinstance(trace, Trace):
+        raise InvalidArgument(f"trace={trace!r:.60} must be a Trace: engine.trace, or Trace.load(path)")
     recorded = trace.about["repair"]
     if recorded != system.repair:
         raise InvalidArgument(

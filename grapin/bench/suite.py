@@ -12,7 +12,7 @@ from grapin.engine.devices import open_device
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.programs.finding import find_program
 from grapin.systems import find_system
-from grapin.validation import check_choice, check_fraction, check_integer, refuse
+from grapin.validation import check_choice, check_fraction, check_integer, nearest, refuse
 
 MOST_REPETITIONS = 50
 """Comparisons count all ways to deal out ranks; up to here that takes no time worth mentioning."""
@@ -133,6 +133,7 @@ def find_suite(name: str, changes: dict[str, Any]) -> Suite:
     else:
         raise InvalidArgument(
             f"suite={name!r} must be one of {', '.join(SUITES)}, or a file that ends in .toml"
+            f"{nearest(name, SUITES)}"
         )
     suite = replace(suite, **changes)
     return replace(suite, devices=tuple(dict.fromkeys(map(_usable, suite.devices))))

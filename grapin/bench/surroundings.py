@@ -9,6 +9,9 @@ from typing import Any
 
 _LIBRARIES = ("numpy", "numba", "numba-cuda", "scipy", "networkit", "python-graphblas")
 _CHECKOUT = Path(__file__).resolve().parents[2]
+_FOUND = ("experiments/answers", "experiments/README.md", "records")
+"""What runs themselves write into the checkout: no change of the code that the next one runs."""
+CHANGES = "+changes"
 
 
 def surroundings() -> dict[str, Any]:
@@ -37,13 +40,19 @@ def gpu(device: str) -> dict[str, str] | None:
 
 
 def commit() -> str | None:
-    """Return the commit of the checkout that is running, `+changes` behind it where files differ; None outside one."""
+    """Return the commit of the checkout that is running, `+changes` behind it where code differs; None outside one.
+
+    Answers and records that earlier runs wrote are no such difference; a Python file that is not committed is.
+    """
     # An installed package may lie within somebody else's checkout, whose commit says nothing of ours.
     if not (_CHECKOUT / ".git").exists():
         return None
     found = _git("rev-parse", "--short=12", "HEAD")
-    changed = _git("status", "--porcelain", "--untracked-files=no")
-    return None if found is None else found + ("+changes" if changed else "")
+    changed = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{path}" for path in _FOUND)
+    )
+    new = _git("ls-files", "--others", "--exclude-standard", "--", "*.py")
+    return None if found is None else found + (CHANGES if changed or new else "")
 
 
 def processor() -> str:

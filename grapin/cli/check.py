@@ -99,6 +99,11 @@ def command(
     options |= {"processes": count_processes(processes, cluster), "cluster": cluster}
     if cluster is not None:
         check_cluster(cluster)
+    refutation = _refutation(setups, options["weights"], seed)
+    if refutation is not None:
+        click.echo(f"{refutation.setup.program}: its rule failed: {refutation.complaint}")
+        _show_script("This", refutation.script(), save)
+        return WRONG
     rows = []
     for setup in setups:
         searched = _search(setup, options, hubs=hubs, examples=examples, seed=seed)
@@ -145,6 +150,15 @@ def _drawing(graph: str | None, weights: list[str] | None, seed: int) -> dict[st
     return {"weights": fitting, "start": start | {"weights": kind}}
 
 
+def _refutation(
+    setups: "list[testing.Setup]", weights: "list[testing.Weights]", seed: int
+) -> "testing.Refutation | None":
+    """Return the first proof that a program of the user's own is not monotone; Grapin's are held to it by its tests."""
+    own = {setup.program: setup for setup in setups if setup.program not in PROGRAMS}
+    found = (testing.find_refutation(setup, weights=weights, random_seed=seed) for setup in own.values())
+    return next((each for each in found if each is not None), None)
+
+
 def _search(
     setup: "testing.Setup", options: dict[str, Any], *, hubs: bool | None, examples: int, seed: int
 ) -> "testing.Searched":
@@ -163,12 +177,16 @@ def _search(
 
 
 def _report(failure: "testing.Failure", save: str | None) -> None:
-    found, case, script = failure.found, failure.case, failure.script()
+    found, case = failure.found, failure.case
     click.echo(f"{failure.setup}: example {failure.examples} failed: {failure.complaint}")
     if failure.failing < 1:
         click.echo(f"It failed in {failure.failing:.0%} of further runs: threads may race.")
     shrunk = f"Shrunk from {_count(found)} to {_count(case)}; this" if found != case else "This"
-    click.echo(f"{shrunk} script reproduces it:\n\n{script}", nl=False)
+    _show_script(shrunk, failure.script(), save)
+
+
+def _show_script(which: str, script: str, save: str | None) -> None:
+    click.echo(f"{which} script reproduces it:\n\n{script}", nl=False)
     if save is not None:
         write_whole(save, lambda path: path.write_text(script))
         click.echo(f"\nWritten to {save}")

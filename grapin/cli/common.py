@@ -1,7 +1,7 @@
 """What commands share: the GRAPH argument, how its file is to be understood, the seed, and who does the work."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ import click
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
 from grapin.files import load_edges
+from grapin.files.ids import IDS
 from grapin.generators import generate, is_specification
 from grapin.validation import check_integer, refuse
 
@@ -29,16 +30,26 @@ cluster_option = click.option(
     help="A Dask cluster that does the work instead of processes here, such as tcp://host:8786.",
 )
 
+_LAYOUT = (
+    click.option(
+        "--columns",
+        help="What a file's columns mean, in order: source,target,weight,time,change or - to ignore one.",
+    ),
+    click.option(
+        "--ids",
+        type=click.Choice(list(IDS)),
+        default="auto",
+        show_default=True,
+        help="What names vertices in a file: whole numbers, kept or numbered densely, or text.",
+    ),
+)
 _READING = (
     click.option(
         "--directed/--undirected",
         default=None,
         help="Whether edges run one way.  [default: what the file says, else directed]",
     ),
-    click.option(
-        "--columns",
-        help="What the columns mean, in order: source,target,weight,time,change or - to ignore one.",
-    ),
+    *_LAYOUT,
     click.option(
         "--weights",
         type=click.Choice(["keep", "ignore", "absolute", "shift"]),
@@ -62,13 +73,28 @@ def count_processes(asked: int | None, cluster: str | None) -> int:
 
 def reading_options(command: F) -> F:
     """Add the options that say how a file is to be understood; `read_edges` takes them."""
-    for option in reversed(_READING):
+    return _with(command, _READING)
+
+
+def layout_options(command: F) -> F:
+    """Add those of them that say what is in which column; other commands have their own for the rest."""
+    return _with(command, _LAYOUT)
+
+
+def _with(command: F, options: Sequence[Callable[[F], F]]) -> F:
+    for option in reversed(options):
         command = option(command)
     return command
 
 
 def read_edges(
-    graph: str, seed: int, *, directed: bool | None = None, columns: str | None = None, weights: str = "keep"
+    graph: str,
+    seed: int,
+    *,
+    directed: bool | None = None,
+    columns: str | None = None,
+    ids: str = "auto",
+    weights: str = "keep",
 ) -> EdgeList:
     """Read the rows of a file, or make those of a generator."""
     if is_specification(graph):
@@ -76,5 +102,11 @@ def read_edges(
             refuse("columns", columns, f"be left out: {graph} is generated, and has no columns")
         edges = generate(graph, seed=seed, weights=weights != "ignore")
         return edges if directed is None else replace(edges, directed=directed)
-    roles = None if columns is None else columns.split(",")
-    return load_edges(graph, directed=directed, columns=roles, weights=weights)
+    edges = load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
+    if edges.weight is None and edges.time is not None and columns is None:
+        click.echo(
+            f"grapin: note: {graph} has times and no weights; if its third column is the weight, say "
+            "--columns source,target,weight",
+            err=True,
+        )
+    return edges

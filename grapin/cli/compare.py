@@ -14,7 +14,7 @@ from grapin.cli.error_plot import plot_errors
 from grapin.cli.measuring import Run, measure
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot
-from grapin.cli.recording import Recording, is_trace
+from grapin.cli.recording import Recording, check_unrun, is_trace
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
 from grapin.engine.devices import DEVICES, open_device
@@ -67,7 +67,10 @@ _NO_TIMES = (
     "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
 )
 @click.option("--plot", "plot_file", metavar="FILE", help="Draw predicted over measured: .svg, .png or .pdf.")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     origin: str,
     files: tuple[str, ...],
     machine: str,
@@ -92,6 +95,7 @@ def command(
     if machine_file is not None:
         _check_calibration(machine_file)
     if is_trace(origin):
+        check_unrun(context, origin, WORKLOAD)
         runs = [_recorded(origin, systems, files, cache)]
     else:
         if files:

@@ -1,7 +1,9 @@
 """`grapin demo`: answers kept fresh, checked, counted, predicted for other machines; one report, no file needed."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,18 @@ import numpy as np
 from rich.console import Console
 from rich.status import Status
 
+from grapin.bench.surroundings import processor
 from grapin.cli.common import read_edges, reading_options, seed_option
 from grapin.cli.outputs import check_outputs, write_whole
 from grapin.cli.remaining import check_remaining
 from grapin.cli.tables import print_table
+from grapin.cli.updates import fitting_size
 from grapin.counters import Counters
 from grapin.engine import Engine, Report
 from grapin.engine.devices import DEVICES, open_device
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
+from grapin.files.repeats import select
 from grapin.graph import Graph
 from grapin.programs import SSSP, PageRank
 from grapin.programs.program import Program
@@ -36,6 +41,8 @@ _RUN = {"bounded": "bounded", "grapin": "published", "grapin-recomp": "recompute
 """The systems that are run, and the way each repairs results: predictions for all others come from their traces."""
 _PREDICTED = (*_RUN, "grapin-page", "hytgraph-icde", "emogi", "subway-async", "imptm-um")
 _CACHES = (None, "5%", "10%", "20%", "40%")
+_FEW = 64
+"""Edges of the graph that machine code is loaded with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +73,9 @@ class _Run:
 @click.command()
 @click.option("--graph", default="rmat:15", show_default=True, help="A file or a generator.")
 @click.option("--batches", default=5, show_default=True, help="How many batches to stream.")
-@click.option("--size", default=1000, show_default=True, help="Mutations a batch.")
+@click.option(
+    "--size", type=int, help="Mutations a batch.  [default: 1000, or less where the graph is small]"
+)
 @click.option("--insertions", default=0.5, show_default=True, help="Which part of them are insertions.")
 @click.option(
     "--machine",
@@ -89,7 +98,7 @@ class _Run:
 def command(
     graph: str,
     batches: int,
-    size: int,
+    size: int | None,
     insertions: float,
     machines: str,
     settings: tuple[str, ...],
@@ -111,6 +120,7 @@ def command(
     check_report()
     with Console(stderr=True).status(f"Reading {graph} ...") as status:
         edges = read_edges(graph, seed, **reading)
+        size = fitting_size(edges, batches) if size is None else size
         stream = workload(edges, batches=batches, size=size, insertions=insertions, seed=seed)
         runs = [_run(system, device, stream, status) for system in _RUN]
         status.update("Checking every edge and weight of the store ...")
@@ -146,7 +156,9 @@ def _programs(graph: Graph) -> Sequence[Program]:
 
 def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
     """Stream all batches under one system and hold its answers against the reference."""
-    status.update(f"{system}: computing the first values (the first time, this compiles for a minute) ...")
+    status.update(f"{system}: loading machine code (the first time, this compiles for a minute) ...")
+    _load(system, device, stream)
+    status.update(f"{system}: computing the first values ...")
     graph = stream.graph()
     engine = Engine(graph, _programs(graph), system=system, device=device, trace=True)
     reports = []
@@ -159,6 +171,19 @@ def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
     names = [answer.program.name for answer in engine.answers]
     total = sum((report.counters for report in reports), engine.started.counters)
     return _Run(system, engine.device, graph, names, reports, total, engine.trace)
+
+
+def _load(system: str, device: str, stream: Stream) -> None:
+    """Let what is about to be timed run once on a graph of a few edges, with weights and directions as these."""
+    assert stream.start is not None
+    few = select(stream.start, np.arange(min(_FEW, len(stream.start))))
+    if not len(few):
+        return
+    tiny = workload(few, batches=1, size=max(1, len(few) // 2), insertions=0.5, seed=0)
+    graph = tiny.graph()
+    engine = Engine(graph, _programs(graph), system=system, device=device, trace=True)
+    for batch in tiny:
+        engine.apply(batch)
 
 
 def _check_prediction(findings: Findings, runs: list[_Run]) -> None:
@@ -182,6 +207,7 @@ def _facts(run: _Run, batches: int, size: int, insertions: float, seed: int) -> 
         "answers": ", ".join(run.programs),
         "device": run.device,
         "seed": str(seed),
+        "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {processor()}, {os.cpu_count()} cores",
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from grapin.bench.surroundings import CHANGES, commit
 from grapin.cli.common import cluster_option
 from grapin.cli.exit_codes import MISSED
 from grapin.cli.outputs import check_outputs
@@ -48,7 +49,8 @@ def list_command() -> None:
             rows.append((name, str(error), "", "", ""))
             continue
         found = records.answer(name)
-        took, said = ("", "") if found is None else (format_seconds(found["seconds"]), found["answer"])
+        took = "" if found is None else format_seconds(found["seconds"])
+        said = "" if found is None else records.said(experiment, found)
         rows.append((name, experiment.question, experiment.source, took, said))
     columns = ("experiment", "question", "published in", "took", "latest answer of a full run")
     print_table("Experiments", columns, rows, numbers=False)
@@ -84,11 +86,13 @@ def run_command(
     for name in chosen:
         frame.check(name)
         _check_folder(folder, name)
+    if keep:
+        _warn_of_changes()
     missed = 0
     for record in _records(chosen, quick, cluster, passing=every):
-        experiment, rows = frame.find(record["experiment"]), records.bars_of(record)
-        bars.print_bars(f"{experiment.name}: {experiment.question}", rows)
-        click.echo(f"Answer: {record['answer']} ({format_seconds(record['seconds'])}).")
+        experiment, rows = frame.find(record["experiment"]), bars.bars_of(record)
+        bars.print_bars(f"{experiment.name}: {experiment.question}", rows, experiment.rival)
+        click.echo(f"Answer: {records.said(experiment, record)} ({format_seconds(record['seconds'])}).")
         if experiment.difference:
             click.echo(f"Why they differ: {experiment.difference}")
         files = records.write(experiment, record, folder)
@@ -100,9 +104,11 @@ def run_command(
 
 @command.command("readme")
 def readme_command() -> None:
-    """Rebuild the table in experiments/README.md and the pages of answers from the records that were kept."""
+    """Rebuild the table in experiments/README.md, the pages and the figures of answers from the records kept."""
     changed = _load("pages").rebuild()
     click.echo("\n".join(map(_shown, changed)) or "All is as the records say.")
+    if not _load("drawing").can_draw():
+        click.echo("Figures are left as they are: drawing needs pip install 'grapin[plot]'.", err=True)
 
 
 def measured(task: tuple[str, bool]) -> Any:
@@ -143,6 +149,15 @@ def _here(chosen: Sequence[str], quick: bool) -> Iterator[Any]:
         except MissingDependency as error:
             found = error
         yield found
+
+
+def _warn_of_changes() -> None:
+    """Say that an answer from code that no commit has cannot be traced."""
+    here = commit()
+    if here is not None and here.endswith(CHANGES):
+        click.echo(
+            "The code has changes that are not committed: an answer kept now cannot be traced.", err=True
+        )
 
 
 def _check_folder(folder: Path, name: str) -> None:

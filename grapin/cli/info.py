@@ -8,6 +8,7 @@ import numpy as np
 
 from grapin.cli.common import graph_argument, json_option, read_edges, reading_options, seed_option
 from grapin.cli.tables import print_table
+from grapin.cli.wording import in_options
 from grapin.edges import EdgeList
 from grapin.stream import temporal
 from grapin.units import format_bytes, format_count
@@ -18,7 +19,8 @@ from grapin.units import format_bytes, format_count
 @reading_options
 @seed_option
 @json_option
-def command(graph: str, seed: int, as_json: bool, **reading: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, graph: str, seed: int, as_json: bool, **reading: Any) -> None:
     """Count vertices and edges, describe degrees, and account for memory."""
     facts = _facts(read_edges(graph, seed, **reading))
     if as_json:
@@ -30,7 +32,7 @@ def command(graph: str, seed: int, as_json: bool, **reading: Any) -> None:
     memory = [(part, format_bytes(size)) for part, size in facts["memory"].items()]
     print_table("memory of the store", ("part", "size"), [*memory, ("total", format_bytes(total))])
     for note in facts["notes"]:
-        click.echo(note)
+        click.echo(in_options(note, context.command, ()))
 
 
 def _facts(edges: EdgeList) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import click
 
 from grapin import __version__
 from grapin.cli.exit_codes import FAILED, INTERRUPTED, UNREAD
+from grapin.cli.wording import in_options
 from grapin.errors import GrapinError
 
 COMMANDS = {
@@ -92,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reason = error.strerror or str(error)
         return _fail(f"{error.filename}: {reason}" if error.filename else reason)
     except GrapinError as error:
-        return _fail(str(error))
+        given = sys.argv[1:] if arguments is None else arguments
+        return _fail(in_options(str(error), commands, given))
     return code if isinstance(code, int) else 0
 
 

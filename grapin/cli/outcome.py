@@ -1,8 +1,10 @@
 """What a run did, as a table for people and as one JSON object for programs."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from grapin import __version__
 from grapin.cli.tables import print_table
 from grapin.counters import Counters
 from grapin.engine import Engine, Report
@@ -39,7 +41,11 @@ class Outcome:
         """Return plain numbers; `graph` is as the last batch left it."""
         engine, started = self.engine, self.engine.started
         return {
+            "grapin": __version__,
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "origin": self.origin,
             "program": engine.answers[0].program.name,
+            "sources": self._sources(),
             "system": engine.system.name,
             "device": engine.device,
             "threads": engine.threads,
@@ -72,11 +78,16 @@ class Outcome:
         """Return what crossed the link, or what was touched where the device's memory decides what crosses."""
         return format_count(counters.pages) if self._paged else format_bytes(counters.link_bytes)
 
+    def _sources(self) -> list[str]:
+        """Return the vertices that values start from, as the file names them; none where all do."""
+        program, labels = self.engine.answers[0].program, self.engine.graph.labels
+        sources = list(program.sources) if isinstance(program, Monotone) else []
+        return [str(vertex if labels is None else labels.name(vertex)) for vertex in sources]
+
     def _title(self) -> str:
         engine = self.engine
         program, graph = engine.answers[0].program, engine.graph
-        sources = list(program.sources) if isinstance(program, Monotone) else []
-        names = [str(vertex if graph.labels is None else graph.labels.name(vertex)) for vertex in sources]
+        names = self._sources()
         return (
             f"{program.name}{' from ' if names else ''}{', '.join(names)} on {self.origin}: "
             f"{format_count(graph.vertices)} vertices, {format_count(graph.edges)} edges at the end; "

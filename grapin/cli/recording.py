@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+import click
+from click.core import ParameterSource
 from rich.console import Console
 
-from grapin.cli.run import check_workload, make_program
+from grapin.cli.run import check_workload, make_program, note_lack_of_weights, wanted_source
 from grapin.cli.updates import prepare
 from grapin.engine import Engine
+from grapin.errors import InvalidArgument
 from grapin.programs.finding import find_program
-from grapin.programs.program import Monotone
 from grapin.progress import progress
 from grapin.sim.systems import RECORDED_BY, ModelSystem, check_recorded
 from grapin.trace import Trace
@@ -66,6 +68,16 @@ def is_trace(path: str) -> bool:
         return False
 
 
+def check_unrun(context: click.Context, trace: str, workload: Sequence[str]) -> None:
+    """Refuse options that say what to run where a trace says what was run."""
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and option.name in workload:
+            raise InvalidArgument(
+                f"{option.opts[0]} must be left out: {trace} is the trace of a run that was"
+            )
+
+
 def record(
     graph: str,
     repairs: Sequence[str],
@@ -78,9 +90,10 @@ def record(
     """Run a graph under each way to repair and keep what was read; options are those of `grapin run`."""
     check_workload(threads, options)
     program = find_program(name)
-    wanted = source if issubclass(program, Monotone) and program.start is None else None
+    wanted = wanted_source(program, source)
     with Console(stderr=True).status(f"Reading {graph} ..."):
         stream, sources = prepare(graph, source=wanted, **options)
+        note_lack_of_weights(graph, program, stream)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     made = make_program(program, None if wanted is None else sources)
     traces = {}

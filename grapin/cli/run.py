@@ -10,7 +10,7 @@ from rich.console import Console
 
 from grapin.batch import Batch
 from grapin.cache.settings import read_settings
-from grapin.cli.common import graph_argument, seed_option
+from grapin.cli.common import graph_argument, layout_options, seed_option
 from grapin.cli.exit_codes import INTERRUPTED, WRONG
 from grapin.cli.interrupt import Interrupts
 from grapin.cli.outcome import Outcome
@@ -23,8 +23,9 @@ from grapin.errors import WrongAnswer
 from grapin.programs.finding import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
+from grapin.stream import Stream
 from grapin.systems import SYSTEMS, find_system
-from grapin.validation import check_integer
+from grapin.validation import check_integer, refuse
 
 
 @click.command()
@@ -75,8 +76,9 @@ from grapin.validation import check_integer
     "--weights",
     default="keep",
     show_default=True,
-    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers for a graph without weights.",
+    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers where a file has none.",
 )
+@layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
 @click.option("--verify", is_flag=True, help="Hold the answer against the reference at the end.")
 @click.option(
@@ -108,6 +110,7 @@ def command(
     the report of all batches so far.
     """
     program = find_program(name)
+    _check_runs(system)
     policy = find_system(system).cache
     open_device(device)
     if cache is not None:
@@ -115,9 +118,10 @@ def command(
     check_workload(threads, options)
     check_outputs(trace_file, json_file)
     status = Console(stderr=True).status(f"Reading {graph} ...")
+    wanted = wanted_source(program, source)
     with status:
-        wanted = source if issubclass(program, Monotone) and program.start is None else None
         stream, sources = prepare(graph, source=wanted, **options)
+        note_lack_of_weights(graph, program, stream)
         status.update("Computing the first values (compiling, if this is the first time) ...")
         engine = Engine(
             stream.graph(),
@@ -143,12 +147,41 @@ def command(
         context.exit(INTERRUPTED)
 
 
+def _check_runs(system: str) -> None:
+    """Say of a system that is only predicted where it can be had."""
+    from grapin.sim.systems import MODEL_SYSTEMS
+
+    if system in MODEL_SYSTEMS and system not in SYSTEMS:
+        refuse("system", system, f"be one that runs: {', '.join(SYSTEMS)}; grapin whatif predicts {system}")
+
+
 def check_workload(threads: int | None, options: dict[str, Any]) -> None:
     """Refuse before anything is read what would be refused after minutes."""
     given = {"threads": threads, "batches": options["batches"], "batch-size": options["batch_size"]}
     for name, value in given.items():
         if value is not None:
             check_integer(name, value, least=1)
+
+
+def wanted_source(program: type[Program], source: str) -> str | None:
+    """Return which vertices values start from; None for a program that starts everywhere, which takes no --source."""
+    if issubclass(program, Monotone) and program.start is None:
+        return source
+    if source != "auto":
+        refuse("source", source, f"be left out: {program.name} starts at every vertex")
+    return None
+
+
+def note_lack_of_weights(graph: str, program: type[Program], stream: Stream) -> None:
+    """Say where a program that reads weights has none to read: what it computes then is another question."""
+    if stream.start is None or stream.start.weight is not None:
+        return
+    if issubclass(program, Monotone) and program.weighted:
+        click.echo(
+            f"grapin: note: {graph} has no weights, so that every edge counts 1 for {program.name}; "
+            "--weights 1:64 draws some",
+            err=True,
+        )
 
 
 def make_program(program: type[Program], sources: list[int] | None) -> Program:
@@ -183,6 +216,12 @@ def _complaint(engine: Engine) -> str | None:
     return None
 
 
+def _verified(program: Program) -> str:
+    """Say what verifying has shown: exact values, or a sum of errors within what was asked for."""
+    tolerance = getattr(program, "tolerance", None)
+    return "every value is" if tolerance is None else f"values are, within a sum of errors of {tolerance:g},"
+
+
 def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) -> None:
     if trace_file is not None:
         write_whole(trace_file, outcome.engine.trace.save)
@@ -192,6 +231,6 @@ def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) ->
         return
     outcome.print()
     if outcome.verified:
-        click.echo("Verified: every value against the reference.")
+        click.echo(f"Verified: {_verified(outcome.engine.answers[0].program)} the reference's.")
     if json_file is not None:
         write_whole(json_file, lambda path: path.write_text(text + "\n"))

@@ -10,6 +10,7 @@ from grapin.cli.common import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument
 from grapin.files.numbers import WEIGHTS
+from grapin.generators import is_specification
 from grapin.loading import standing_edges
 from grapin.randomness import Draws
 from grapin.stream import Stream, temporal, workload
@@ -40,25 +41,31 @@ def prepare(
     updates: str | None,
     undirected: bool | None,
     weights: str,
+    columns: str | None = None,
+    ids: str = "auto",
     seed: int,
 ) -> Prepared:
     """Read what the options of `grapin run` name; `source` is None for a program that has no sources.
 
-    A small graph is sampled in batches that it has edges for, unless their size is given.
+    A small graph is sampled in batches that it has edges for, unless their size is given. Where a generated graph is
+    changed by a file of updates, `columns` are the file's.
     """
     low_high = _range(weights)
     reading: dict[str, Any] = {
         "directed": None if undirected is None else not undirected,
         "weights": "keep" if low_high else weights,
+        "columns": columns,
+        "ids": ids,
     }
-    edges = _weighted(read_edges(graph, seed, **reading), low_high, seed)
+    made = _of_generator(low_high, columns, updates) if is_specification(graph) else {}
+    edges = _weighted(read_edges(graph, seed, **reading | made), low_high, seed)
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
         if not len(edges):
             raise InvalidArgument(f"{graph} must have edges to sample from; or stream some with --updates")
         count = min(BATCHES, max(1, len(edges) // SAMPLED)) if batches is None else batches
-        size = min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * count))) if batch_size is None else batch_size
+        size = fitting_size(edges, count) if batch_size is None else batch_size
         stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)
         assert stream.start is not None
         return Prepared(stream, _sources(source, stream.start))
@@ -67,6 +74,19 @@ def prepare(
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
     return _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
+
+
+def _of_generator(
+    low_high: tuple[int, int] | None, columns: str | None, updates: str | None
+) -> dict[str, Any]:
+    """Return what is read otherwise where no file is: weights are drawn as asked, and columns are the updates'."""
+    weights = {} if low_high is None else {"weights": "ignore"}
+    return weights | {"columns": columns if updates is None else None}
+
+
+def fitting_size(edges: EdgeList, batches: int) -> int:
+    """Return how many mutations a batch has where nobody says: fewer where a graph has few edges to sample."""
+    return min(BATCH_SIZE, max(1, len(edges) // (SAMPLED * batches)))
 
 
 def _replayed(edges: EdgeList, events: EdgeList, source: str | None, size: int) -> Prepared:

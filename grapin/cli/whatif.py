@@ -1,6 +1,7 @@
 """`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache."""
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from grapin.cli.common import cluster_option, count_processes, processes_option
 from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
 from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.cli.plotting import check_plot, plot
-from grapin.cli.recording import Recording, is_trace, record
+from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
 from grapin.errors import InvalidArgument
 from grapin.progress import progress
@@ -49,6 +50,8 @@ WORKLOAD = (
     "threads",
     "undirected",
     "weights",
+    "columns",
+    "ids",
     "seed",
 )
 """Options of `grapin run` that say what is run; they mean the same here."""
@@ -96,7 +99,10 @@ _SMALL = 1_000_000
 @click.option(
     "--timeline", "timeline_file", metavar="FILE", help="Write what happens when, for ui.perfetto.dev."
 )
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     source_of_traces: str,
     machines: str,
     systems: str,
@@ -129,13 +135,16 @@ def command(
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for without a cluster")
         check_cluster(cluster)
-    if not is_trace(source_of_traces) and must_extrapolate(source_of_traces, smaller):
+    if is_trace(source_of_traces):
+        check_unrun(context, source_of_traces, WORKLOAD)
+    elif must_extrapolate(source_of_traces, smaller):
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
         found = predict_family(source_of_traces, smaller, combinations, workload, cluster)
         title = f"{workload['name']} on {source_of_traces}, extrapolated"
         about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
-        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, error_line(found))
+        remarks = [error_line(found), *unsourced_lines(combinations)]
+        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, remarks)
         return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
     recording = (
@@ -144,7 +153,8 @@ def command(
         else record(source_of_traces, repairs, **workload)
     )
     predictions = _predict(recording, combinations, workers, cluster, timeline_file)
-    _deliver(recording.title, recording.record(), predictions, json_file, plot_file)
+    remarks = unsourced_lines(combinations)
+    _deliver(recording.title, recording.record(), predictions, json_file, plot_file, remarks)
 
 
 command.params += [option for option in run.command.params if option.name in WORKLOAD]
@@ -191,7 +201,7 @@ def _deliver(
     predictions: list[Prediction],
     json_file: str | None,
     plot_file: str | None,
-    remark: str | None = None,
+    remarks: Sequence[str] = (),
 ) -> None:
     if plot_file is not None:
         write_whole(plot_file, lambda path: plot(predictions, title, path))
@@ -200,10 +210,23 @@ def _deliver(
         click.echo(text)
         return
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
-    if remark is not None:
+    for remark in remarks:
         click.echo(remark)
     if json_file is not None:
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
+
+
+def unsourced_lines(combinations: Iterable[Combination]) -> list[str]:
+    """Say of each machine which of its numbers nobody published; machines that lack the same share a line."""
+    lacking: dict[str, list[str]] = {}
+    for machine in {one.machine.name: one.machine for one in combinations}.values():
+        figures = ", ".join(f"{one.name} ({one.text})" for one in machine.unsourced())
+        lacking.setdefault(figures, []).append(machine.name)
+    return [
+        f"Without a source, for {', '.join(machines)}: {figures}. Try others with --set."
+        for figures, machines in lacking.items()
+        if figures
+    ]
 
 
 def _row(one: Prediction) -> tuple[str, ...]:

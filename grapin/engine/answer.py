@@ -1,5 +1,6 @@
 """`Answer`: the values of one program as they are now, and where they came from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,22 @@ NO_PARENT = -1
 class Answer:
     """One program's values; arrays are made when asked for and stay as they are when the graph changes."""
 
-    def __init__(self, program: Program, query: Query) -> None:
+    def __init__(self, program: Program, query: Query, check: Callable[[], None] = lambda: None) -> None:
         self.program = program
         self._query = query
+        self._check = check
+        """Refuses to show values that a repair left behind half done."""
 
     @property
     def values(self) -> NDArray[Any]:
         """The value of each vertex, by id; ids that are free have the value of an unreached vertex."""
+        self._check()
         return self._query.values()
 
     @property
     def parents(self) -> NDArray[np.int32]:
         """The vertex each value came from, by id; -1 where it came from nowhere."""
+        self._check()
         return self._query.parents()
 
     def path(self, vertex: int) -> list[int]:

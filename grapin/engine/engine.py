@@ -15,7 +15,7 @@ from grapin.engine.answer import Answer
 from grapin.engine.caching import open_cache
 from grapin.engine.devices import open_device
 from grapin.engine.report import QueryReport, Report
-from grapin.errors import GrapinError, InvalidArgument
+from grapin.errors import AnswersLost, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.applied import Applied
 from grapin.programs.checking import check_program
@@ -56,23 +56,25 @@ class Engine:
         trace: bool = False,
         cache: str | int | CacheSettings | None = None,
     ) -> None:
+        if not isinstance(graph, Graph):
+            raise InvalidArgument(
+                f"graph={graph!r:.60} must be a Graph: grapin.load reads a file or a generator"
+            )
         self.graph = graph
         self.system = find_system(system)
         self._device = open_device(device)
         self.threads = _threads(threads, trace=trace)
-        listed = [programs] if isinstance(programs, Program) else list(programs)
-        if not listed:
-            raise InvalidArgument("programs=[] must hold at least one program")
+        listed = _listed(programs)
         for program in listed:
             check_program(program, graph)
         self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
-            Answer(program, query) for program, query in zip(listed, self._queries, strict=True)
+            Answer(program, query, self._check) for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
         self._writer = TraceWriter(self._about()) if trace else None
-        self._failure: GrapinError | None = None
+        self._failure: BaseException | None = None
         self._version = graph.version
         self.started: Report = self._report(None, 0.0, self._run(None))
         """What computing the first values took."""
@@ -109,9 +111,16 @@ class Engine:
         return self._writer.trace()
 
     def apply(self, batch: Batch) -> Report:
-        """Change the graph by a batch and bring every answer up to date; a bad batch changes nothing."""
-        if self._failure is not None:
-            raise self._failure
+        """Change the graph by a batch and bring every answer up to date.
+
+        A bad batch changes nothing. A value that outgrows its 32 bits, or a device that fails, is found when the graph
+        has changed: the error says so, and the answers can be read no more (`AnswersLost`); the graph can.
+        """
+        self._check()
+        if not isinstance(batch, Batch):
+            raise InvalidArgument(
+                f"batch={batch!r:.60} must be a grapin.Batch, such as Batch(insert=[(0, 1)])"
+            )
         if self.graph.version != self._version:
             raise InvalidArgument(
                 f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
@@ -130,6 +139,14 @@ class Engine:
         if self._cache is not None:
             parts["cache"] = self._cache.nbytes()
         return parts
+
+    def _check(self) -> None:
+        """Refuse to go on from answers that are of no graph."""
+        if self._failure is not None:
+            ended = f"{type(self._failure).__name__}: {self._failure}".rstrip(": ")
+            raise AnswersLost(
+                f"the answers were lost at version {self._version} of the graph ({ended}): make another Engine on it"
+            ) from self._failure
 
     def _about(self) -> dict[str, Any]:
         graph = self.graph
@@ -169,7 +186,9 @@ class Engine:
                     if applied is None
                     else query.repair(snapshot, applied, tracing=tracing)
                 )
-            except GrapinError as error:
+            except (
+                BaseException
+            ) as error:  # also what a driver raises, and Ctrl-C: half a repair is no answer
                 self._failure = error
                 raise
             work = replace(work, counters=work.counters.moved_by(self.system.transfer))
@@ -195,6 +214,18 @@ class Engine:
         if len(self.answers) > 1:
             raise InvalidArgument(f"engine has {len(self.answers)} programs: use engine.answers[i]")
         return self.answers[0]
+
+
+def _listed(programs: Program | Sequence[Program]) -> list[Program]:
+    """Return programs as a list, or say what one is; names are the command line's."""
+    listed: list[Any] = list(programs) if isinstance(programs, (list, tuple)) else [programs]
+    if not listed:
+        raise InvalidArgument("programs=[] must hold at least one program")
+    for one in listed:
+        if not isinstance(one, Program):
+            shown = one.__name__ if isinstance(one, type) else repr(one)
+            raise InvalidArgument(f"programs={shown:.60} must be programs, such as grapin.BFS(source=0)")
+    return listed
 
 
 def _threads(given: int | None, *, trace: bool) -> int:

@@ -131,4 +131,4 @@ def _surprises(layout: Layout, sample: Survey, count: int) -> Iterator[str]:
     if ignored:
         yield f"Columns ignored: {ignored} of {len(layout.roles)}."
     if len(layout.roles) == 3 and "time" in layout.roles and not layout.header:
-        yield "The third column was taken as the time; columns=(..., 'weight') makes it the weight."
+        yield "The third column was taken as the time; columns='source,target,weight' makes it the weight."

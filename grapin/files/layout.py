@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grapin.errors import InvalidArgument
-from grapin.files.roles import roles_of_names, roles_of_width
+from grapin.files.roles import SAY, roles_of_names, roles_of_width
 from grapin.files.rows import Request
 from grapin.files.text import Prefixes, Survey, is_comment
 
@@ -108,7 +108,8 @@ def _roles(
         if roles is None:
             listed = ", ".join(names)
             request.refuse(
-                first, f"a header must name source and target, not {listed:.60}; or give columns=(...)"
+                first,
+                f"a header must name source and target, not {listed:.60}; or {SAY}",
             )
         return roles
     width = len(rows[0])
@@ -119,7 +120,7 @@ def _roles(
         return commented
     roles = roles_of_width(request, width, [row[2] for row in rows if len(row) == 3])
     if roles is None:
-        request.refuse(first, f"a row must have 2 to 4 columns, not {width}; or give columns=(...)")
+        request.refuse(first, f"a row must have 2 to 4 columns, not {width}; or {SAY}")
     return roles
 
 

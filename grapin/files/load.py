@@ -18,6 +18,7 @@ from grapin.files.recognise import FORMATS, recognise
 from grapin.files.repeats import DUPLICATES, SELF_LOOPS, settle_repeats
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
+from grapin.generators import suggestion
 from grapin.progress import progress
 from grapin.validation import check_choice
 
@@ -38,7 +39,7 @@ def load_edges(
     *,
     format: str | None = None,  # noqa: A002  # the word every reader knows for it
     directed: bool | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     delimiter: str | None = None,
     comment: str | None = None,
     ids: str = "auto",
@@ -56,7 +57,8 @@ def load_edges(
         format: snap, csv, matrix-market, dimacs, konect, parquet or npz; told from name and content if None.
         directed: Whether edges run one way; by default what the file says, and True if it says nothing.
         columns: What the columns mean, in order: source, target, weight, time, change (+1 or -1), or - to
-            ignore one; by default told from a header, or from their number (see `grapin.files.roles`).
+            ignore one, in a sequence or between commas; by default told from a header, or from their number (see
+            `grapin.files.roles`).
         delimiter: The character between columns; by default told from the first row.
         comment: What comment lines begin with; by default # or %, and '' for files without comments.
         ids: auto, keep, dense or text (see `grapin.files.ids`).
@@ -84,7 +86,7 @@ def _existing(path: str | os.PathLike[str]) -> Path:
         with file.open("rb") as opened:
             begin = opened.read(1)
     except FileNotFoundError:
-        raise InvalidFile(f"{file} must exist, but there is no such file") from None
+        raise InvalidFile(f"{file} must exist, but there is no such file{suggestion(str(path))}") from None
     except IsADirectoryError:
         raise InvalidFile(f"{file} must be a file, not a directory") from None
     except (OSError, ValueError) as error:

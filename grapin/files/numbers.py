@@ -14,7 +14,7 @@ from grapin.edges import WeightArray
 from grapin.files.rows import Request, Rows, first_row
 
 WEIGHTS = ("keep", "ignore", "absolute", "shift")
-_REMEDY = "; weights='absolute', 'shift' or 'ignore' would accept the file"
+_REMEDY = "; weights='ignore' (or 'absolute', or 'shift') would accept the file"
 
 
 def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightArray | None, list[str]]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 
 from grapin.errors import InvalidFile
-from grapin.files.roles import check_columns, roles_of_names, roles_of_width
+from grapin.files.roles import SAY, check_columns, roles_of_names, roles_of_width
 from grapin.files.rows import Request, Rows, changes, row_place
 
 
@@ -38,7 +38,7 @@ def _roles(request: Request, names: list[str]) -> tuple[str, ...]:
         request.refuse("the schema", f"columns must name all {len(names)} columns: {', '.join(names)}")
     roles = given or roles_of_names(names) or roles_of_width(request, len(names), [])
     if roles is None:
-        request.refuse("the schema", f"columns must name source and target, not {', '.join(names)}")
+        request.refuse("the schema", f"columns must name source and target, not {', '.join(names)}; or {SAY}")
     return roles
 
 

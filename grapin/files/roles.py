@@ -22,6 +22,9 @@ _SYNONYMS = {
 _ROLES = {name: role for role, names in _SYNONYMS.items() for name in names.split()}
 _EARLIEST_UNIX_TIME = 10**9
 
+SAY = "say what they mean, such as columns='source,target,-,weight'"
+"""What to do where a file does not tell."""
+
 
 def roles_of_names(names: Sequence[str]) -> tuple[str, ...] | None:
     """Tell the columns' roles from their names; None when source or target are not among them."""
@@ -41,11 +44,11 @@ def roles_of_width(request: Request, width: int, third: Sequence[bytes]) -> tupl
     return ("source", "target", "weight", "time") if width == 4 else None
 
 
-def check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Check the roles a user gave, or pass on None."""
+def check_columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    """Check the roles a user gave, in a sequence or between commas, or pass on None."""
     if columns is None:
         return None
-    roles = (columns,) if isinstance(columns, str) else tuple(columns)
+    roles = tuple(part.strip() for part in columns.split(",")) if isinstance(columns, str) else tuple(columns)
     named = [role for role in roles if role != "-"]
     if not set(roles) <= set(ROLES) or len(set(named)) < len(named) or not {"source", "target"} <= set(named):
         raise InvalidArgument(

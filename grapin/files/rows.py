@@ -28,7 +28,7 @@ class Request:
 
     path: Path
     advance: Advance
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | str | None = None
     delimiter: str | None = None
     comment: str | None = None
     text_ids: bool = False

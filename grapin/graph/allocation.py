@@ -1,9 +1,14 @@
-"""Where edge arrays live: memory on a 128-byte boundary, ours or supplied by the caller.
+"""Where edge arrays live: whole pages of memory, ours or supplied by the caller.
+
+Each array of ours has its pages to itself. A GPU reads host memory where it lies, and for that its pages are pinned: if
+something else lay on one of them, copying that would be an error of CUDA's, which wants memory pinned whole or not at
+all, and the error would come and go with where the allocator puts things.
 
 A caller who wants pinned, managed or memory-mapped edge arrays passes `allocate(count, dtype)`; what it
 returns is checked before it is used, so that a wrong array is refused instead of corrupting the graph.
 """
 
+import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +20,25 @@ from grapin.errors import InvalidArgument
 LINE_BYTES = 128
 """One memory transaction of a GPU at its widest; lists that start on it are read in the fewest requests."""
 
+PAGE_BYTES = mmap.PAGESIZE
+"""What the operating system maps, and CUDA pins, at a time."""
+
 Allocate = Callable[[int, np.dtype[Any]], NDArray[Any]]
-"""Returns an uninitialised one-dimensional array of at least `count` elements of `dtype`."""
+"""Returns an uninitialised one-dimensional array of at least `count` elements of `dtype`; a GPU can read it in place if
+it begins with a page and nothing else lies on its last one."""
 
 
 def aligned_empty(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return an uninitialised array whose first element is on a 128-byte boundary."""
-    room = np.empty(count * dtype.itemsize + LINE_BYTES, np.uint8)
-    skip = -room.ctypes.data % LINE_BYTES
-    return room[skip : skip + count * dtype.itemsize].view(dtype)
+    """Return an uninitialised array that begins with a page, and shares none."""
+    size = count * dtype.itemsize
+    room = np.empty(whole_pages(size) + PAGE_BYTES, np.uint8)
+    skip = -room.ctypes.data % PAGE_BYTES
+    return room[skip : skip + size].view(dtype)
+
+
+def whole_pages(size: int) -> int:
+    """Return the bytes of the pages that so many bytes take."""
+    return -(-size // PAGE_BYTES) * PAGE_BYTES
 
 
 def place(allocate: Allocate | None, count: int, dtype: np.dtype[Any], *, aligned: bool) -> NDArray[Any]:

@@ -6,7 +6,7 @@ from grapin.errors import InvalidArgument
 from grapin.programs.bfs import BFS
 from grapin.programs.components import ConnectedComponents
 from grapin.programs.pagerank import PageRank
-from grapin.programs.program import Program
+from grapin.programs.program import Monotone, Program, check_class
 from grapin.programs.sssp import SSSP
 from grapin.programs.sswp import SSWP
 from grapin.user_code import is_user_code, load_user_code
@@ -24,4 +24,6 @@ def find_program(name: str) -> type[Program]:
     found = load_user_code("program", name)
     if not (inspect.isclass(found) and issubclass(found, Program)):
         raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")
+    if issubclass(found, Monotone):
+        check_class(found)
     return found

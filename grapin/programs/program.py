@@ -12,6 +12,8 @@ A program of your own is a class like the ones beside this file: plain Python, n
 """
 
 from collections.abc import Iterable, Mapping
+from inspect import getattr_static
+from types import FunctionType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,10 +21,12 @@ from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES
 from grapin.errors import InvalidArgument
-from grapin.validation import check_choice, check_integer
+from grapin.validation import check_choice, check_integer, nearest, refuse
 
 UNREACHED = 2**63 - 1
 """The value of a vertex that nothing reaches when smaller is better; infinity where values are floats."""
+_LIKE_A_SLIP = 0.8
+"""How alike two names are (1 for equal ones) for one to be the other misspelt: 'bettr' is, 'limit' is not."""
 
 
 class Program:
@@ -56,9 +60,7 @@ class Monotone(Program):
         raise NotImplementedError
 
     def __init__(self, source: int | Iterable[int] | Mapping[int, float] | None = None) -> None:
-        kind = type(self).__name__
-        check_choice(f"{kind}.values", self.values, ("int", "float", "weight"))
-        check_choice(f"{kind}.better", self.better, ("smaller", "larger"))
+        check_class(type(self))
         if type(self).start is not None:
             if source is not None:
                 raise InvalidArgument(f"source={source!r} must not be given: {self.name} starts everywhere")
@@ -74,6 +76,48 @@ class Monotone(Program):
             return f"{type(self).__name__}()"
         listed = list(self.sources)
         return f"{type(self).__name__}(source={listed[0] if len(listed) == 1 else listed})"
+
+
+def check_class(kind: type[Monotone]) -> None:
+    """Raise `InvalidArgument` unless a class says all that a monotone program must say, in words that exist."""
+    _check_names(kind)
+    if not isinstance(getattr(kind, "name", None), str) or not kind.name:
+        raise InvalidArgument(
+            f"{kind.__name__}.name must be given: how reports call it, such as 'my-program'"
+        )
+    _check_edge(kind)
+    check_choice(f"{kind.__name__}.values", kind.values, ("int", "float", "weight"))
+    check_choice(f"{kind.__name__}.better", kind.better, ("smaller", "larger"))
+    for name in ("weighted", "both_ways"):
+        if not isinstance(getattr(kind, name), bool):
+            refuse(f"{kind.__name__}.{name}", getattr(kind, name), "be True or False")
+
+
+def _check_names(kind: type[Monotone]) -> None:
+    """Refuse what is nearly the name of something that a program may say: a slip would leave the default in force."""
+    known = {name for name in (*vars(Monotone), "name") if not name.startswith("_")}
+    own = [cls for cls in kind.__mro__ if issubclass(cls, Monotone) and cls is not Monotone]
+    for name in (name for cls in own for name in vars(cls) if name not in known and name[0] != "_"):
+        suggestion = nearest(name, known, _LIKE_A_SLIP)
+        if suggestion:
+            raise InvalidArgument(
+                f"{kind.__name__}.{name} must be something that a program has{suggestion}, "
+                f"or begin with an underscore as something of your own"
+            )
+
+
+def _check_edge(kind: type[Monotone]) -> None:
+    if kind.edge is Monotone.edge:
+        raise InvalidArgument(
+            f"{kind.__name__}.edge must be given: a static method edge(value, weight) that returns what the source of "
+            "an edge, having value, offers to the target"
+        )
+    static = getattr_static(kind, "edge")
+    if not isinstance(static, staticmethod) or not isinstance(kind.edge, FunctionType):
+        raise InvalidArgument(
+            f"{kind.__name__}.edge must be a static method of value and weight: @staticmethod, then "
+            "def edge(value, weight)"
+        )
 
 
 class Accumulative(Program):

@@ -65,4 +65,6 @@ def describe_machine(findings: Findings, name: str) -> str:
     """Say what a machine is in a few words."""
     machine = findings.machines[name]
     rate = f"{machine.link.rate / 1e9:.3g} GB/s"
-    return f"{machine.gpu.name}, {format_bytes(machine.gpu.memory)}, link of {rate}"
+    guessed = ", ".join(f"{one.name} {one.text}" for one in machine.unsourced())
+    marked = f"; without a source: {guessed}" if guessed else ""
+    return f"{machine.gpu.name}, {format_bytes(machine.gpu.memory)}, link of {rate}{marked}"

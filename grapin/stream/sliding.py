@@ -18,12 +18,13 @@ from grapin.stream.events import (
     times,
     timetable,
 )
+from grapin.stream.origins import Origin, read_origin
 from grapin.stream.stream import Stream
 from grapin.validation import check_integer, refuse
 
 
 def sliding(
-    edges: EdgeList,
+    edges: Origin,
     *,
     count: int | None = None,
     span: float | None = None,
@@ -33,7 +34,7 @@ def sliding(
     """Hold the edges of the latest events only; an edge seen again stays for another full window.
 
     Args:
-        edges: The events; rows marked `removed` delete their edge at once.
+        edges: The events, or a file of them; rows marked `removed` delete their edge at once.
         count: The window holds the latest `count` events, and each batch takes in `step` more.
         span: The window holds the latest `span` of time, in the unit of the file, and each batch moves it on
             by `step`. Exactly one of `count` and `span` is given. Batches that would be empty are left out.
@@ -45,17 +46,17 @@ def sliding(
     """
     if (count is None) == (span is None):
         raise InvalidArgument("sliding() must be given exactly one of count= (events) and span= (time)")
-    edges = in_order(edges, vertices)
-    position, window = _positions(edges, count, span, step)
+    rows = in_order(read_origin(edges), vertices)
+    position, window = _positions(rows, count, span, step)
     arrival = np.floor_divide(position, step).astype(np.int64)
     expiry = np.floor_divide(position + window, step).astype(np.int64)
     if span is None:
         # The last batch may take in fewer events, and then lets fewer go.
-        expiry[position + window >= len(edges)] = len(edges)
-    table = _with_expiries(timetable(edges, arrival), expiry)
-    appeared = appearances(edges, arrival) if vertices == "arriving" else {}
-    known = 0 if vertices == "arriving" else edges.vertices
-    nothing = remaining(edges, table.rows(slice(0, 0)), known)
+        expiry[position + window >= len(rows)] = len(rows)
+    table = _with_expiries(timetable(rows, arrival), expiry)
+    appeared = appearances(rows, arrival) if vertices == "arriving" else {}
+    known = 0 if vertices == "arriving" else rows.vertices
+    nothing = remaining(rows, table.rows(slice(0, 0)), known)
     return Stream(lambda: produce(table, known, appeared), length=len(np.unique(table.step)), start=nothing)
 
 

@@ -16,12 +16,13 @@ from grapin.stream.events import (
     times,
     timetable,
 )
+from grapin.stream.origins import Origin, read_origin
 from grapin.stream.stream import Stream
 from grapin.validation import check_integer
 
 
 def temporal(
-    edges: EdgeList,
+    edges: Origin,
     *,
     size: int | None = None,
     window: float | None = None,
@@ -31,8 +32,8 @@ def temporal(
     """Replay events in the order of time, equal times in the order of the rows.
 
     Args:
-        edges: The events; rows marked `removed` delete their edge. Without times, rows are taken as they
-            stand.
+        edges: The events, or a file of them; rows marked `removed` delete their edge. Without times, rows are taken
+            as they stand.
         size: Events a batch (the last batch may have fewer).
         window: Time a batch, in the unit of the file, counted from the first event after `start`; windows in
             which nothing happens give no batch. Exactly one of `size` and `window` is given.
@@ -45,20 +46,21 @@ def temporal(
     """
     if (size is None) == (window is None):
         raise InvalidArgument("temporal() must be given exactly one of size= (events) and window= (time)")
-    check_integer("start", start, least=0, most=len(edges))
-    edges = in_order(edges, vertices)
-    step = _by_size(edges, start, size) if size is not None else _by_window(edges, start, window)
+    rows = read_origin(edges)
+    check_integer("start", start, least=0, most=len(rows))
+    rows = in_order(rows, vertices)
+    step = _by_size(rows, start, size) if size is not None else _by_window(rows, start, window)
     # The prefix is a step of its own before all others.
     step[:start] = -1
-    table = netted(timetable(edges, step))
-    appeared = appearances(edges, step) if vertices == "arriving" else {}
-    known = appeared.get(-1, 0) if vertices == "arriving" else edges.vertices
+    table = netted(timetable(rows, step))
+    appeared = appearances(rows, step) if vertices == "arriving" else {}
+    known = appeared.get(-1, 0) if vertices == "arriving" else rows.vertices
     prefix = np.searchsorted(table.step, 0)
     before, after = table.rows(slice(0, prefix)), table.rows(slice(prefix, None))
     return Stream(
         lambda: produce(after, known, appeared),
         length=len(np.unique(after.step)),
-        start=remaining(edges, before, known),
+        start=remaining(rows, before, known),
     )
 
 

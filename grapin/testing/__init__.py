@@ -33,11 +33,12 @@ from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
     from grapin.engine.verify import verify_answer
+    from grapin.programs.checking import check_edge
     from grapin.testing.case import Case
     from grapin.testing.engine_machine import EngineMachine
     from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machine import StoreMachine
-    from grapin.testing.monotone import check_monotone
+    from grapin.testing.monotone import Refutation, check_monotone, find_refutation
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
     from grapin.testing.searching import Failure, Searched, cases, find_failure, search
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
@@ -51,16 +52,19 @@ _HOMES = {
     "Failure": "grapin.testing.searching",
     "InvalidCase": "grapin.testing.invalid",
     "MutationStream": "grapin.testing.strategies",
+    "Refutation": "grapin.testing.monotone",
     "Searched": "grapin.testing.searching",
     "Setup": "grapin.testing.trying",
     "StoreMachine": "grapin.testing.machine",
     "Weights": "grapin.testing.weights",
     "batches": "grapin.testing.mutations",
     "cases": "grapin.testing.searching",
+    "check_edge": "grapin.programs.checking",
     "check_monotone": "grapin.testing.monotone",
     "clearances": "grapin.testing.mutations",
     "edge_lists": "grapin.testing.strategies",
     "find_failure": "grapin.testing.searching",
+    "find_refutation": "grapin.testing.monotone",
     "graphs": "grapin.testing.strategies",
     "hub_bursts": "grapin.testing.mutations",
     "hub_churns": "grapin.testing.mutations",
@@ -80,6 +84,7 @@ __all__ = [
     "Interleaved",
     "InvalidCase",
     "MutationStream",
+    "Refutation",
     "Searched",
     "Setup",
     "StoreMachine",
@@ -88,6 +93,7 @@ __all__ = [
     "atomic",
     "batches",
     "cases",
+    "check_edge",
     "check_monotone",
     "check_same_changes",
     "check_same_graph",
@@ -97,6 +103,7 @@ __all__ = [
     "explore",
     "fence",
     "find_failure",
+    "find_refutation",
     "graphs",
     "hub_bursts",
     "hub_churns",

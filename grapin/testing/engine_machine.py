@@ -17,7 +17,6 @@ from grapin.batch import Batch
 from grapin.engine import Engine
 from grapin.graph import Graph
 from grapin.reference.graph import ReferenceGraph
-from grapin.testing.case import batch_parts, mutations_of
 from grapin.testing.compare import check_same_graph
 from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
 from grapin.testing.searching import cases
@@ -51,13 +50,16 @@ class EngineMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def mutate(self, data: st.DataObject) -> None:
         """Apply a few mutations of every kind."""
-        self._apply(data.draw(batches(self.reference)))
+        self._apply(data.draw(batches(self.reference, **self.weights.limits)))
 
     @rule(data=st.data())
     def burst_or_churn(self, data: st.DataObject) -> None:
         """Give one vertex many neighbours, or others than it had."""
         if self.hubs:
-            self._apply(data.draw(hub_bursts(self.reference) | hub_churns(self.reference)))
+            limits = self.weights.limits
+            self._apply(
+                data.draw(hub_bursts(self.reference, **limits) | hub_churns(self.reference, **limits))
+            )
 
     @rule(data=st.data())
     def clear(self, data: st.DataObject) -> None:
@@ -71,6 +73,5 @@ class EngineMachine(RuleBasedStateMachine):
         check_same_graph(self.engine.graph, self.reference)
 
     def _apply(self, batch: Batch) -> None:
-        fitted = tuple((part, self.weights.fit(row)) for part, row in mutations_of(batch))
         for graph in (self.engine, self.reference):
-            graph.apply(Batch(**batch_parts(fitted)))
+            graph.apply(batch)

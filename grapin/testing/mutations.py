@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from grapin.batch import Batch
 from grapin.reference.changes import Arc
 from grapin.reference.graph import ReferenceGraph
-from grapin.testing.weights import arbitrary_weights, easy_weights
+from grapin.testing.weights import weight_columns, weights_between
 
 HUB_SIZES = (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 300, 300, 400)
 """How many neighbours a hub gets: either side of 128-byte boundaries, and often more than can be scanned."""
@@ -21,8 +21,8 @@ def batches(
     *,
     ignorable: bool = True,
     self_loops: bool = True,
-    least_weight: int = 0,
-    largest_weight: int = 1000,
+    least_weight: float = 0,
+    largest_weight: float = 1000,
     max_edges: int = 10,
 ) -> Batch:
     """Draw a valid batch of a few mutations of every kind.
@@ -37,7 +37,7 @@ def batches(
         kinds = _possible(graph, (u, v), going, ignorable=ignorable)
         if kinds:
             kind = draw(st.sampled_from(kinds))
-            weight = draw(arbitrary_weights(graph.weights, least_weight, largest_weight))
+            weight = draw(weights_between(graph.weights, least_weight, largest_weight))
             row = (u, v) if kind == "delete" or weight is None else (u, v, weight)
             parts[kind].append(row)
             if not graph.directed and draw(st.booleans()):
@@ -47,9 +47,17 @@ def batches(
 
 @st.composite
 def hub_bursts(
-    draw: st.DrawFn, graph: ReferenceGraph, *, self_loops: bool = True, least_weight: int = 0
+    draw: st.DrawFn,
+    graph: ReferenceGraph,
+    *,
+    self_loops: bool = True,
+    least_weight: float = 0,
+    largest_weight: float | None = None,
 ) -> Batch:
-    """Draw a batch that connects one vertex with many, inserting the vertices that are missing for that."""
+    """Draw a batch that connects one vertex with many, inserting the vertices that are missing for that.
+
+    Weights are small ones unless `largest_weight` says how far they reach.
+    """
     size = draw(st.sampled_from(HUB_SIZES))
     coming = graph.free_vertices(max(1 - graph.vertices, size - graph.vertices, 0)).tolist()
     usable = sorted([*graph.vertex_ids(), *coming])
@@ -61,7 +69,9 @@ def hub_bursts(
         ends = [end for end in ends if end != hub]
     hubs = [hub] * len(ends)
     sources, targets = (hubs, ends) if outwards else (ends, hubs)
-    weight = draw(easy_weights(graph.weights, len(ends), least=least_weight))
+    weight = draw(
+        weight_columns(graph.weights, len(ends), least_weight=least_weight, largest_weight=largest_weight)
+    )
     columns = (sources, targets) if weight is None else (sources, targets, weight)
     return Batch(insert=columns, insert_vertices=coming)
 
@@ -83,8 +93,17 @@ def clearances(draw: st.DrawFn, graph: ReferenceGraph) -> Batch:
 
 
 @st.composite
-def hub_churns(draw: st.DrawFn, graph: ReferenceGraph, *, least_weight: int = 0) -> Batch:
-    """Draw a batch that turns one vertex's neighbourhood over: some edges go, some change, new ones come."""
+def hub_churns(
+    draw: st.DrawFn,
+    graph: ReferenceGraph,
+    *,
+    least_weight: float = 0,
+    largest_weight: float | None = None,
+) -> Batch:
+    """Draw a batch that turns one vertex's neighbourhood over: some edges go, some change, new ones come.
+
+    Weights are small ones unless `largest_weight` says how far they reach.
+    """
     if not graph.vertices:
         return Batch()
     ids = graph.vertex_ids()
@@ -94,7 +113,9 @@ def hub_churns(draw: st.DrawFn, graph: ReferenceGraph, *, least_weight: int = 0)
     ends = [(hub, end) if outwards else (end, hub) for end in ids if end != hub]
     going = [edge for index, edge in enumerate(ends) if index % stride and edge in graph.arcs]
     coming = [edge for index, edge in enumerate(ends) if index % stride == 0]
-    weight = draw(easy_weights(graph.weights, len(coming), least=least_weight))
+    weight = draw(
+        weight_columns(graph.weights, len(coming), least_weight=least_weight, largest_weight=largest_weight)
+    )
     sources, targets = [u for u, _ in coming], [v for _, v in coming]
     return Batch(insert=(sources, targets) if weight is None else (sources, targets, weight), delete=going)
 

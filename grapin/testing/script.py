@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from grapin.programs.finding import PROGRAMS
 from grapin.testing.case import Case, Mutation, batch_parts
@@ -13,13 +16,50 @@ def reproduction(setup: Setup, case: Case, complaint: str) -> str:
     return "\n".join([*_beginning(setup, complaint), *_graph(case), *_stream(setup, case)]) + "\n"
 
 
+def rule_reproduction(setup: Setup, complaint: str, *, value: Any, better_value: Any, weight: Any) -> str:
+    """Return a script in which a program's rule fails with the complaint, for two values and a weight."""
+    name = _class_name(setup)
+    program = f"{name}({'source=0' if setup.has_sources else ''})"
+    given = {"value": value, "better_value": better_value, "weight": weight}
+    arguments = ", ".join(f"{name}={_number(number)}" for name, number in given.items())
+    real = any(isinstance(number, np.float32) for number in given.values())
+    lines = [
+        _sentence(complaint),
+        *(["import numpy as np\n"] if real else []),
+        *(["import grapin"] if setup.program in PROGRAMS else []),
+        *_finding_import(setup),
+        "from grapin.testing import check_edge\n",
+        *_found_class(setup),
+        f"check_edge({program}, {arguments})",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _beginning(setup: Setup, complaint: str) -> Iterator[str]:
-    sentence = " ".join(complaint.split()).replace("\\", "\\\\").replace('"""', "'''")
-    yield f'"""{sentence}"""\n'
+    yield _sentence(complaint)
     yield "import grapin"
+    yield from _finding_import(setup)
+    yield "from grapin.testing import verify_engine\n"
+
+
+def _sentence(complaint: str) -> str:
+    """Return the docstring that a script begins with."""
+    sentence = " ".join(complaint.split()).replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{sentence}"""\n'
+
+
+def _finding_import(setup: Setup) -> Iterator[str]:
     if setup.program not in PROGRAMS:
         yield "from grapin.programs.finding import find_program"
-    yield "from grapin.testing import verify_engine\n"
+
+
+def _found_class(setup: Setup) -> Iterator[str]:
+    if setup.program not in PROGRAMS:
+        yield f"{_class_name(setup)} = find_program({_quoted(setup.program)})"
+
+
+def _class_name(setup: Setup) -> str:
+    return f"grapin.{setup.kind.__name__}" if setup.program in PROGRAMS else setup.kind.__name__
 
 
 def _graph(case: Case) -> Iterator[str]:
@@ -34,14 +74,11 @@ def _graph(case: Case) -> Iterator[str]:
 
 
 def _stream(setup: Setup, case: Case) -> Iterator[str]:
-    name = f"grapin.{setup.kind.__name__}"
-    if setup.program not in PROGRAMS:
-        name = setup.kind.__name__
-        yield f"{name} = find_program({_quoted(setup.program)})"
+    yield from _found_class(setup)
     sources = case.sources[0] if len(case.sources) == 1 else list(case.sources)
     yield "engine = grapin.Engine("
     yield "    graph,"
-    yield f"    {name}({f'source={sources}' if setup.has_sources else ''}),"
+    yield f"    {_class_name(setup)}({f'source={sources}' if setup.has_sources else ''}),"
     yield f"    device={_quoted(setup.device)},"
     yield f"    system={_quoted(setup.system)},"
     if setup.cache is not None:
@@ -52,6 +89,11 @@ def _stream(setup: Setup, case: Case) -> Iterator[str]:
     for mutations in case.batches:
         yield f"engine.apply({_batch(mutations)})"
         yield "verify_engine(engine)"
+
+
+def _number(number: Any) -> str:
+    """Return a literal of a value or weight."""
+    return f"np.float32({number})" if isinstance(number, np.float32) else str(number)
 
 
 def _quoted(text: str) -> str:

@@ -84,7 +84,7 @@ def cases(
 ) -> Case:
     """Draw a stream, where programs start from, and the number of threads; every weight within its range."""
     kind = draw(st.sampled_from(list(weights)))
-    stream = draw(mutation_streams(start=start, weights=kind.kind, hubs=hubs, max_batches=max_batches))
+    stream = draw(mutation_streams(start=start, weights=kind, hubs=hubs, max_batches=max_batches))
     bound = stream.reference().bound
     sources = draw(st.lists(st.integers(0, max(bound - 1, 0)), min_size=1, max_size=2, unique=True))
     case = Case.of(stream, sources=tuple(sources), threads=draw(st.sampled_from([1, 2])))

@@ -82,15 +82,21 @@ class _Shrinker:
                 place += 1
 
     def _lighten(self) -> None:
-        """Make weights smaller, one after the other."""
+        """Make weights smaller, one after the other: the least, else by steps that become shorter as they fail."""
         weights = [row[2] for row in self.best.rows() if len(row) == 3]
         for number, weight in enumerate(weights):
-            lighter = sorted({self._least, self._least + 1, weight // 2, weight - 1})
-            any(
-                self._try(_with_weight(self.best, number, type(weight)(less)))
-                for less in lighter
-                if self._least <= less < weight
-            )
+            if any(self._weigh(number, weight, less) for less in (self._least, self._least + 1)):
+                continue
+            step = (weight - self._least) // 2
+            while step >= 1:
+                if self._weigh(number, weight, weight // 1 - step):
+                    weight = weight // 1 - step
+                else:
+                    step //= 2
+
+    def _weigh(self, number: int, weight: float, less: float) -> bool:
+        lighter = self._least <= less < weight
+        return lighter and self._try(_with_weight(self.best, number, type(weight)(less)))
 
 
 def _with_weight(case: Case, number: int, weight: float) -> Case:

@@ -5,7 +5,7 @@ size rather than drawn edges, so that lists of hundreds of neighbours stay cheap
 the sizes lie around multiples of 32, where a list of int32 crosses a 128-byte boundary.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -16,7 +16,10 @@ from grapin.edges import EdgeList
 from grapin.reference.graph import ReferenceGraph
 from grapin.reference.weights import KINDS
 from grapin.testing.mutations import HUB_SIZES, batches, clearances, hub_bursts, hub_churns
-from grapin.testing.weights import easy_weights
+from grapin.testing.weights import WeightLimits, Weights, weight_columns
+
+_LARGEST_SUM = 2.0**31
+"""From here on a whole number does not fit into a weight."""
 
 
 class GraphOptions(TypedDict, total=False):
@@ -24,8 +27,8 @@ class GraphOptions(TypedDict, total=False):
 
     max_vertices: int
     """Most vertices apart from those that a hub brings along (default 12)."""
-    weights: str
-    """`none`, `int32` or `float32`."""
+    weights: str | Weights
+    """`none`, `int32`, `float32`, or one of these with a range."""
     directed: bool
     hubs: bool
     """Whether some vertices get tens or hundreds of neighbours (default True)."""
@@ -38,7 +41,7 @@ def edge_lists(
     draw: st.DrawFn,
     *,
     max_vertices: int = 12,
-    weights: str | None = None,
+    weights: str | Weights | None = None,
     directed: bool | None = None,
     hubs: bool = True,
     self_loops: bool = True,
@@ -53,12 +56,15 @@ def edge_lists(
         rows += draw(_hub(vertices, spokes))
     if not self_loops:
         rows = [(u, v) for u, v in rows if u != v]
-    kind = draw(st.sampled_from(KINDS)) if weights is None else weights
+    if weights is None:
+        weights = draw(st.sampled_from(KINDS))
+    kind = weights.kind if isinstance(weights, Weights) else weights
+    limits = _limits(weights, zero_weights=zero_weights)
     return EdgeList(
         source=np.array([u for u, _ in rows], dtype=np.int32),
         target=np.array([v for _, v in rows], dtype=np.int32),
         vertices=vertices,
-        weight=draw(easy_weights(kind, len(rows), least=0 if zero_weights else 1)),
+        weight=draw(weight_columns(kind, len(rows), **limits)),
         directed=draw(st.booleans()) if directed is None else directed,
         origin="hypothesis",
     )
@@ -75,7 +81,7 @@ def graphs(draw: st.DrawFn, **options: Unpack[GraphOptions]) -> dict[str, Any]:
         "vertices": edges.vertices,
         "directed": edges.directed,
         "weights": "none" if edges.weight is None else edges.weight.dtype.name,
-        "duplicates": draw(st.sampled_from(["last", "first", "min", "max", "sum"])),
+        "duplicates": draw(st.sampled_from(_duplicate_rules(edges))),
         "self_loops": draw(st.sampled_from(["keep", "drop"])),
     }
 
@@ -110,21 +116,37 @@ def mutation_streams(
     if start is None:
         start = draw(graphs(**options))
     state = ReferenceGraph.from_edges(**start)
-    least = 0 if options.get("zero_weights", True) else 1
+    limits = _limits(options.get("weights"), zero_weights=options.get("zero_weights", True))
     loops = options.get("self_loops", True)
     stream = []
     for _ in range(draw(st.integers(0, max_batches))):
         kinds = [
-            batches(state, ignorable=not strict, self_loops=loops, least_weight=least),
+            batches(state, ignorable=not strict, self_loops=loops, **limits),
             clearances(state),
         ]
         if options.get("hubs", True):
-            kinds.append(hub_bursts(state, self_loops=loops, least_weight=least))
-            kinds.append(hub_churns(state, least_weight=least))
+            kinds.append(hub_bursts(state, self_loops=loops, **limits))
+            kinds.append(hub_churns(state, **limits))
         batch = draw(st.one_of(kinds))
         state.apply(batch)
         stream.append(batch)
     return MutationStream(start, tuple(stream))
+
+
+def _limits(weights: str | Weights | None, *, zero_weights: bool) -> WeightLimits:
+    """Return between which weights lie; without a range, each strategy says how far they reach."""
+    if not isinstance(weights, Weights):
+        return {"least_weight": 0 if zero_weights else 1}
+    if zero_weights or weights.low > 0:
+        return weights.limits
+    return replace(weights, low=min(1, weights.high)).limits
+
+
+def _duplicate_rules(edges: EdgeList) -> list[str]:
+    """Return what may become of repeated edges; large weights have sums that no graph holds."""
+    rules = ["last", "first", "min", "max", "sum"]
+    total = 0.0 if edges.weight is None else float(edges.weight.sum(dtype=np.float64))
+    return rules if total < _LARGEST_SUM else rules[:-1]
 
 
 def _few_rows(vertices: int) -> st.SearchStrategy[list[tuple[int, int]]]:

@@ -41,10 +41,18 @@ class Setup:
 
     def engine(self, graph: Graph, sources: tuple[int, ...], threads: int | None = None) -> Engine:
         """Make an engine for a graph."""
-        program = self.kind(list(sources)) if self.has_sources else self.kind()  # type: ignore[call-arg]
         return Engine(
-            graph, program, device=self.device, system=self.system, cache=self.cache, threads=threads
+            graph,
+            self.program_from(sources),
+            device=self.device,
+            system=self.system,
+            cache=self.cache,
+            threads=threads,
         )
+
+    def program_from(self, sources: tuple[int, ...]) -> Program:
+        """Make the program, to start from these vertices if it starts from any that are given."""
+        return self.kind(list(sources)) if self.has_sources else self.kind()  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,12 @@
-"""Weights: which a graph may have, and strategies for them: easy ones whose sums are exact, and arbitrary ones."""
+"""Weights: which a graph may have, and strategies for them.
+
+A range is drawn from in three ways at once: small weights, of which many are equal or zero, weights near the largest,
+and weights from all of it. Where any of these is missing, so are the bugs that need it.
+"""
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from hypothesis import strategies as st
@@ -10,7 +14,18 @@ from hypothesis import strategies as st
 from grapin.edges import WeightArray
 from grapin.validation import refuse
 
+_SMALL = 9
+"""How many steps above the least a small weight is at most."""
+_PARTS = 2**16 - 1
+"""Into so many parts a wide range is divided to be drawn from evenly."""
 _RANGE = re.compile(r"(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)")
+
+
+class WeightLimits(TypedDict, total=False):
+    """Between which the weights of a batch lie."""
+
+    least_weight: float
+    largest_weight: float
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,11 @@ class Weights:
             refuse("weights", given, "end below 2147483648")
         return cls("int32" if whole else "float32", low, high)
 
+    @property
+    def limits(self) -> WeightLimits:
+        """The range as the strategies for batches take it."""
+        return {"least_weight": self.low, "largest_weight": self.high}
+
     def fit(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return a row of an edge with a weight of this range in place of any other; a row without weight stays."""
         if len(row) < 3 or self.low <= row[2] <= self.high:
@@ -50,25 +70,77 @@ class Weights:
 
 
 @st.composite
-def easy_weights(draw: st.DrawFn, kind: str, count: int, least: int = 0) -> WeightArray | None:
-    """Draw `count` small weights; floats are multiples of a quarter, which float32 adds without rounding.
+def weight_columns(
+    draw: st.DrawFn, kind: str, count: int, *, least_weight: float = 0, largest_weight: float | None = None
+) -> WeightArray | None:
+    """Draw `count` weights: small ones only or, as often where the largest is given, some from all of the range.
 
-    A few drawn numbers are repeated, so that a thousand weights cost no more than ten.
+    Small floats are the least and some quarters, which float32 adds without rounding. A few drawn numbers are repeated,
+    so that a thousand weights cost no more than ten.
     """
     if kind == "none":
         return None
-    drawn = draw(st.lists(st.integers(least, 9), min_size=1, max_size=10))
-    pattern = np.resize(drawn, count)
-    return pattern.astype(np.int32) if kind == "int32" else (pattern / 4).astype(np.float32)
+    one = _small(kind, least_weight, largest_weight)
+    if (
+        largest_weight is not None
+        and not _are_few(kind, least_weight, largest_weight)
+        and draw(st.booleans())
+    ):
+        one = weights_between(kind, least_weight, largest_weight)
+    drawn = draw(st.lists(one, min_size=1, max_size=10))
+    return np.resize(drawn, count).astype(kind)
 
 
-def arbitrary_weights(
-    kind: str, least: int = 0, largest: int = 1000
-) -> st.SearchStrategy[int | float | None]:
-    """Draw one weight, mostly small; float sums of these round, so that the order of adding matters."""
+def weights_between(kind: str, least: float = 0, largest: float = 1000) -> st.SearchStrategy[Any]:
+    """Draw one weight: as often a small one as one near the largest, or one from all of the range.
+
+    Small ones make ties and zeros; floats from all of the range round when added, so that the order of adding matters.
+    """
     if kind == "none":
         return st.none()
-    small = st.integers(least, 9)
     if kind == "int32":
-        return small | st.integers(least, largest)
-    return small.map(lambda n: n / 4) | st.floats(least, float(np.float32(largest)), width=32)
+        everywhere = _whole_numbers(int(least), int(largest))
+        near_the_end = st.integers(int(max(least, largest - _SMALL)), int(largest))
+        few = _are_few(kind, least, largest)
+        return everywhere if few else _small(kind, least, largest) | near_the_end | everywhere
+    low, high = _as_float32(least, largest)
+    below = _quarters(low, high).map(lambda step: float(np.float32(high - step)))
+    return _small(kind, low, high) | below | st.floats(low, high, width=32)
+
+
+def _whole_numbers(least: int, largest: int) -> st.SearchStrategy[int]:
+    """Draw from all of a range; of a wide one, Hypothesis by itself draws hardly anything but the beginning."""
+    span = largest - least
+    anywhere = st.integers(least, largest)
+    if span < _PARTS:
+        return anywhere
+    return anywhere | st.integers(0, _PARTS).map(lambda part: least + span * part // _PARTS)
+
+
+def _are_few(kind: str, least: float, largest: float) -> bool:
+    """Tell whether every weight of a range is a small one."""
+    return kind == "int32" and largest - least <= _SMALL
+
+
+def _small(kind: str, least: float, largest: float | None) -> st.SearchStrategy[Any]:
+    """Draw a weight among the ten smallest; of floats, those in steps of a quarter."""
+    if kind == "int32":
+        most = least + _SMALL if largest is None else min(least + _SMALL, largest)
+        return st.integers(int(least), int(most))
+    low, high = _as_float32(least, least + _SMALL if largest is None else largest)
+    return _quarters(low, high).map(lambda step: float(np.float32(low + step)))
+
+
+def _quarters(low: float, high: float) -> st.SearchStrategy[float]:
+    """Draw a small step, in quarters, that leads from either end to no place outside."""
+    return st.integers(0, min(_SMALL, int((high - low) * 4))).map(lambda number: number / 4)
+
+
+def _as_float32(low: float, high: float) -> tuple[float, float]:
+    """Return the smallest and the largest float32 of a range; where none lies in it, the nearest to it."""
+    least, most = np.float32(low), np.float32(high)
+    if least < low:
+        least = np.nextafter(least, np.float32(np.inf))
+    if most > high:
+        most = np.nextafter(most, np.float32(0))
+    return (float(least), float(most)) if least <= most else (float(np.float32(low)),) * 2

@@ -14,8 +14,12 @@ name = "cuda"
 
 def unavailable() -> str | None:
     """Say what is missing: libraries, or a GPU that they can use."""
-    if find_spec("numba_cuda") is None or find_spec("cupy") is None:
-        return "numba-cuda or CuPy is missing: pip install 'grapin[cuda12]' or 'grapin[cuda13]', as the driver is"
+    libraries = {"numba_cuda": "numba-cuda", "cupy": "CuPy"}
+    missing = [library for module, library in libraries.items() if find_spec(module) is None]
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        remedy = "pip install 'grapin[cuda12]' or 'grapin[cuda13]', as the driver is"
+        return f"{' and '.join(missing)} {are} missing: {remedy}"
     return _unusable()
 
 

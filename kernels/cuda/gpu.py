@@ -1,5 +1,7 @@
 """A GPU as a backend: Numba compiles and launches, CuPy owns memory, sorts and selects, all on one stream."""
 
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import cupy
@@ -12,6 +14,12 @@ from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shap
 from grapin.kernels.cuda.compiling import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
 from grapin.units import format_bytes
+
+# Some launches are of one warp on purpose, and Numba would warn of each; newer releases of numba-cuda have their own
+# settings.
+for _home in ("numba.core.config", "numba.cuda.core.config"):
+    with suppress(ModuleNotFoundError):
+        import_module(_home).CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]
 
 
 class Gpu(Compiler):
@@ -72,7 +80,10 @@ class Gpu(Compiler):
         """Return one of the store's edge arrays as kernels read it."""
         self._stream.synchronize()  # what is replaced by this may still be read, and is about to go
         if transfer == "resident":
-            return self.upload(array)
+            copy = self.upload(array)
+            self._stream.synchronize()
+            cupy.get_default_pinned_memory_pool().free_all_blocks()  # it went by way of as much pinned memory
+            return copy
         view = self._memory.visible(array) if transfer == "zero-copy" else self._memory.migrating(array)
         return cuda.as_cuda_array(view, sync=False)
 

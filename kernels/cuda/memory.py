@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import DeviceUnavailable, InvalidArgument
-from grapin.graph.allocation import Allocate
+from grapin.graph.allocation import PAGE_BYTES, Allocate, whole_pages
 from grapin.kernels.cuda.device import unavailable
 from grapin.units import format_bytes
 from grapin.validation import check_choice
@@ -26,10 +26,9 @@ UNREGISTERED, MANAGED = 0, 3
 """`cudaMemoryType`, CUDA Runtime API, 'Data types used by CUDA Runtime'."""
 REGISTER_PORTABLE, REGISTER_MAPPED = 1, 2
 """`cudaHostRegister` flags, CUDA Runtime API, 'Data types used by CUDA Runtime'."""
-READ_MOSTLY, PREFERRED_LOCATION, ACCESSED_BY, HOST = 1, 3, 5, -1
-"""`cudaMemoryAdvise` and `cudaCpuDeviceId`, CUDA Runtime API, 'Data types used by CUDA Runtime'."""
-PAGE = 4096
-"""Bytes of a page of host memory; where pages are larger, so is what shares them, and only the counts are finer."""
+READ_MOSTLY = 1
+"""`cudaMemAdviseSetReadMostly`, CUDA Runtime API, 'Data types used by CUDA Runtime'; it overrides a preferred location
+('cudaMemAdvise'), so none is given."""
 PAGEABLE_ACCESS = 88
 """`cudaDevAttrPageableMemoryAccess`, CUDA Runtime API, 'Data types used by CUDA Runtime'."""
 
@@ -51,9 +50,8 @@ class EdgeMemory:
 
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
-        self._pinned: WeakValueDictionary[tuple[int, int], _Pinned] = WeakValueDictionary()
-        self._shared: dict[int, int] = {}
-        """How many arrays need a page that none of them fills; CUDA pins a page once."""
+        self._pinned: WeakValueDictionary[int, _Pinned] = WeakValueDictionary()
+        """By the address on the host: two programs that read an array share what pins it, as CUDA pins a page once."""
 
     def pinned(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Allocate pinned memory that is mapped into the address space of every GPU."""
@@ -66,24 +64,29 @@ class EdgeMemory:
         return _array(address, size, dtype, runtime.freeHost)
 
     def managed(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Allocate managed memory whose home is the host, and of which GPUs keep copies of the pages they read."""
+        """Allocate managed memory of which GPUs keep copies of the pages they read."""
         runtime, size = self._runtime, _size(count, dtype)
         try:
             address = runtime.mallocManaged(size)
         except Exception as error:
             raise _refused("managed", size, error) from error
-        device = runtime.getDevice()
-        runtime.memAdvise(address, size, PREFERRED_LOCATION, HOST)
-        runtime.memAdvise(address, size, READ_MOSTLY, device)
-        return _array(address, size, dtype, runtime.free)
+        array = _array(address, size, dtype, runtime.free)  # from here on its end frees the memory
+        try:
+            runtime.memAdvise(address, size, READ_MOSTLY, runtime.getDevice())
+        except Exception as error:
+            raise _refused("managed", size, error) from error
+        return array
 
     def visible(self, array: NDArray[Any]) -> "DeviceView":
         """Return an array as a GPU reads it request by request; ordinary memory is pinned for as long as it is read."""
-        place = array.ctypes.data, array.nbytes
-        if place not in self._pinned:
-            pinned = _Pinned(self._runtime, self._shared, array)
-            self._pinned[place] = pinned
-        return DeviceView(array, place[0] if array.nbytes else 0, self._pinned[place])
+        if not array.nbytes:
+            return DeviceView(array, 0, array)
+        address = array.ctypes.data
+        pinned = self._pinned.get(address)
+        if pinned is None or pinned.size < array.nbytes:
+            pinned = _Pinned(self._runtime, array)
+            self._pinned[address] = pinned
+        return DeviceView(array, pinned.device_address, pinned)
 
     def migrating(self, array: NDArray[Any]) -> "DeviceView":
         """Return an array as a GPU reads it page by page: managed memory, or any where the GPU shares page tables."""
@@ -113,36 +116,29 @@ class DeviceView:
 
 
 class _Pinned:
-    """An array whose pages are pinned as long as this lives: those it fills at once, those it shares one by one."""
+    """An array whose pages are pinned as long as this lives."""
 
-    def __init__(self, runtime: Any, shared: dict[int, int], array: NDArray[Any]) -> None:
-        first, last = array.ctypes.data, array.ctypes.data + array.nbytes
-        inner, end = -(-first // PAGE) * PAGE, last // PAGE * PAGE
-        edges = {page * PAGE for page in (first // PAGE, (last - 1) // PAGE) if array.nbytes}
-        ranges = [(page, PAGE) for page in sorted(edges) if not inner <= page < end]
-        ranges += [(inner, end - inner)] if inner < end else []
-        done: list[int] = []
-        # The array is kept until its pages are let go.
-        finalize(self, _release, runtime, shared, done, array)
-        for address, size in ranges:
-            if address not in shared:
-                if runtime.pointerGetAttributes(address).type != UNREGISTERED:
-                    continue  # allocated as pinned memory
-                try:
-                    runtime.hostRegister(address, size, REGISTER_PORTABLE | REGISTER_MAPPED)
-                except Exception as error:
-                    raise _refused("pinned", array.nbytes, error) from error
-            shared[address] = shared.get(address, 0) + 1
-            done.append(address)
+    def __init__(self, runtime: Any, array: NDArray[Any]) -> None:
+        address, self.size = array.ctypes.data, array.nbytes
+        seen = runtime.pointerGetAttributes(address)
+        if seen.type == UNREGISTERED:
+            if address % PAGE_BYTES:
+                raise InvalidArgument(
+                    f"graph's edge arrays must begin with a page of {PAGE_BYTES} bytes to be read by a GPU: "
+                    "leave allocate= out, or let it return memory that shares no page"
+                )
+            try:
+                runtime.hostRegister(address, whole_pages(self.size), REGISTER_PORTABLE | REGISTER_MAPPED)
+            except Exception as error:
+                raise _refused("pinned", self.size, error) from error
+            finalize(self, _release, runtime, address, array)
+            seen = runtime.pointerGetAttributes(address)
+        self.device_address: int = seen.devicePointer
+        """Where the GPU finds it, which need not be where the host does."""
 
 
-def _release(runtime: Any, shared: dict[int, int], addresses: list[int], array: NDArray[Any]) -> None:  # noqa: ARG001
-    """Let pages go that no other array needs."""
-    for address in addresses:
-        shared[address] -= 1
-        if not shared[address]:
-            del shared[address]
-            runtime.hostUnregister(address)
+def _release(runtime: Any, address: int, array: NDArray[Any]) -> None:  # noqa: ARG001 - kept until its pages are let go
+    runtime.hostUnregister(address)
 
 
 def _size(count: int, dtype: np.dtype[Any]) -> int:

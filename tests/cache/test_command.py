@@ -30,4 +30,4 @@ def test_a_run_with_a_cache_reads_the_same_and_sends_less(capsys: pytest.Capture
 
 def test_a_size_that_is_none_is_refused_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "no-such-file", "--cache", "ten"]) == 2
-    assert "cache='ten' must be" in capsys.readouterr().err
+    assert "--cache ten must be" in capsys.readouterr().err

@@ -115,6 +115,31 @@ def test_a_rule_that_is_not_monotone_is_a_failure_with_the_rules_own_values(
     assert f'Gaining = find_program("{program}:Gaining")' in shown
 
 
+def test_a_rule_that_breaks_where_no_stream_leads_is_a_failure_too(tmp_path: Path, capsys: Captured) -> None:
+    program, script = tmp_path / "mine.py", tmp_path / "failing.py"
+    program.write_text(
+        "import grapin\n"
+        "class Bent(grapin.Monotone):\n"
+        "    name = 'bent'\n"
+        "    @staticmethod\n"
+        "    def edge(value, weight):\n"
+        "        return value + weight if value < 777 else value + 1\n"
+    )
+    asked = ["--program", f"{program}:Bent", "--device", "reference", "--weights", "0:9"]
+    assert main(["check", *asked, "--examples", "1", "--save", str(script)]) == 1
+    sentence = "Bent.edge must keep order, but 776 is better than 777"
+    assert f"{program}:Bent: its rule failed: BrokenRule: {sentence}" in capsys.readouterr().out
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert run.stderr.splitlines()[-1].startswith(f"grapin.errors.BrokenRule: {sentence}")
+
+
+def test_a_misspelt_attribute_is_one_sentence_and_exit_code_2(tmp_path: Path, capsys: Captured) -> None:
+    program = tmp_path / "mine.py"
+    program.write_text("import grapin\nclass Mine(grapin.SSSP):\n    bettr = 'larger'\n")
+    assert main(["check", "--program", f"{program}:Mine"]) == 2
+    assert "Mine.bettr must" in capsys.readouterr().err
+
+
 def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[list[Case]] = []
 
@@ -211,20 +236,20 @@ def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured)
     ("arguments", "sentence"),
     [
         (["--program", "pagerang"], "did you mean 'pagerank'"),
-        (["--device", "gpu"], "device='gpu' must be one of"),
-        (["--device", "absent.py"], "device='absent.py' must name a file that exists"),
+        (["--device", "gpu"], "--device gpu must be one of"),
+        (["--device", "absent.py"], "--device absent.py must name a file that exists"),
         (["--device", "docs/examples/most_reliable_path.py"], "there is no name, no unavailable, no query"),
         (["--device", f"{FORGETFUL}:Nothing"], "the file has no 'Nothing'"),
         (["--system", "bonded"], "did you mean 'bounded'"),
-        (["--weights", "9:0"], "weights='9:0' must be none, LOW:HIGH"),
-        (["--weights", "0:4294967296"], "weights='0:4294967296' must end below"),
+        (["--weights", "9:0"], "--weights 9:0 must be none, LOW:HIGH"),
+        (["--weights", "0:4294967296"], "--weights 0:4294967296 must end below"),
         (["--graph", "rmat:4", "--weights", "none"], "must fit the graph's weights (int32)"),
-        (["--examples", "0"], "examples=0 must be at least 1"),
-        (["--processes", "0"], "processes=0 must be at least 1"),
-        (["--processes", "2", "--cluster", "tcp://x:1"], "processes=2 must be left out"),
+        (["--examples", "0"], "--examples 0 must be at least 1"),
+        (["--processes", "0"], "--processes 0 must be at least 1"),
+        (["--processes", "2", "--cluster", "tcp://x:1"], "--processes 2 must be left out"),
         (["--save", "nowhere/failing.py"], "must be in a directory that exists"),
-        (["--cache", "10%", "--system", "grapin-zc"], "has no use under system='grapin-zc'"),
-        (["--cache", "10%", "--device", "reference"], "must be left out on device='reference'"),
+        (["--cache", "10%", "--system", "grapin-zc"], "has no use under --system grapin-zc"),
+        (["--cache", "10%", "--device", "reference"], "must be left out on --device reference"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(

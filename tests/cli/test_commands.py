@@ -70,14 +70,14 @@ def test_info_prints_tables_and_notes(capsys: pytest.CaptureFixture[str]) -> Non
         (["inof"], "there is no command 'inof'; did you mean 'info'?"),
         (["info"], "Missing argument 'GRAPH'."),
         (["info", "no-such-file.txt"], "no-such-file.txt must exist, but there is no such file"),
-        (["info", "rmat:x"], "spec='rmat:x' must be rmat:SCALE[:EDGEFACTOR]"),
-        (["info", "star:3", "--seed", "-1"], "seed=-1 must be at least 0"),
-        (["generate", "star:3", "star.doc"], "file='star.doc' must end in .txt or .csv"),
+        (["info", "rmat:x"], "rmat:x must be rmat:SCALE[:EDGEFACTOR]"),
+        (["info", "star:3", "--seed", "-1"], "--seed -1 must be at least 0"),
+        (["generate", "star:3", "star.doc"], "star.doc must end in .txt or .csv"),
         (
             ["generate", "star:3", "nowhere/star.csv"],
-            "file='nowhere/star.csv' must be in a directory that exists",
+            "nowhere/star.csv must be in a directory that exists",
         ),
-        (["generate", "star:3", "star.npz.gz"], "file='star.npz.gz' must end in"),
+        (["generate", "star:3", "star.npz.gz"], "star.npz.gz must end in"),
     ],
 )
 def test_a_failure_is_one_sentence_and_exit_code_2(

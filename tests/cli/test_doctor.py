@@ -28,7 +28,7 @@ def test_a_gpu_that_is_not_there_is_one_sentence_and_exit_code_2(capsys: pytest.
     assert main(["doctor", "--device", "cuda"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("grapin: device='cuda' cannot be used here: ")
+    assert shown.err.startswith("grapin: --device cuda cannot be used here: ")
     assert shown.err.count("\n") == 1
 
 

@@ -15,7 +15,11 @@ from grapin.cli.updates import prepare
 from grapin.errors import WrongAnswer
 
 FIELDS = [
+    "grapin",
+    "when",
+    "origin",
     "program",
+    "sources",
     "system",
     "device",
     "threads",
@@ -201,14 +205,16 @@ def test_batches_limits_how_many_updates_are_replayed(
     assert len(record("empty", *options)["batches"]) == 2
 
 
-def test_weights_are_drawn_by_seed_only_where_there_are_none(tmp_path: Path) -> None:
+def test_weights_are_drawn_by_seed_only_where_a_file_has_none(tmp_path: Path) -> None:
     bare = tmp_path / "bare.csv"
     bare.write_text("source,target\n" + "".join(f"{vertex},{vertex + 1}\n" for vertex in range(50)))
     once, again, otherwise = (weights_of(str(bare), "2:9", seed) for seed in (1, 1, 2))
     assert {2, 9} <= set(once) <= set(range(2, 10))
     assert once == again
     assert once != otherwise
-    assert weights_of("path:9", "100:100", 0) == weights_of("path:9", "keep", 0)
+    own = tmp_path / "own.csv"
+    own.write_text("source,target,weight\n1,2,7\n2,3,8\n")
+    assert weights_of(str(own), "100:100", 0) == weights_of(str(own), "keep", 0)
 
 
 def test_trace_and_json_are_written_beside_the_table(
@@ -258,28 +264,45 @@ def test_a_wrong_answer_is_reported_and_is_exit_code_1(
     assert shown.err == "grapin: vertex 3 has 7, expected 5\n"
 
 
+def test_columns_and_ids_say_what_a_file_does_not(
+    tmp_path: Path, events: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wide.txt"
+    file.write_text("1 2 x 7\n2 3 x 9\n3 4 x 2\n")
+    asked = ["--batches", "1", "--batch-size", "1", "--insertions", "0", "--source", "1", "--json", "-"]
+    assert main(["run", str(file), "--columns", "source,target,-,weight", "--ids", "text", *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["graph"] == {"vertices": 4, "edges": 2}
+    assert main(["run", str(file), *asked]) == 2  # the third column is no weight
+    assert "line 1: the weight 'x' must be a number" in capsys.readouterr().err
+    assert main(["run", "path:3", *asked, "--columns", "source,target"]) == 2
+    assert "--columns source,target must be left out" in capsys.readouterr().err
+    columns = ["--columns", "source,target,change,-"]
+    assert main(["run", "empty", "--updates", events, *columns, "--source", "a", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["graph"]["edges"] == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["no-such-file.txt"], "no-such-file.txt must exist"),
-        (["empty"], "graph='empty' must come with --updates"),
+        (["empty"], "empty must come with --updates"),
         (["path:1"], "path:1 must have edges to sample from"),
-        (["path:9", "--program", "sssq"], "program='sssq' must be one of"),
-        (["path:9", "--system", "grapin-hot"], "system='grapin-hot' must be one of"),
-        (["path:9", "--device", "gpu"], "device='gpu' must be one of"),
-        (["path:9", "--threads", "0"], "threads=0 must be at least 1"),
-        (["path:9", "--batches", "0"], "batches=0 must be at least 1"),
-        (["path:9", "--batch-size", "0"], "batch-size=0 must be at least 1"),
+        (["path:9", "--program", "sssq"], "--program sssq must be one of"),
+        (["path:9", "--system", "grapin-hot"], "--system grapin-hot must be one of"),
+        (["path:9", "--device", "gpu"], "--device gpu must be one of"),
+        (["path:9", "--threads", "0"], "--threads 0 must be at least 1"),
+        (["path:9", "--batches", "0"], "--batches 0 must be at least 1"),
+        (["path:9", "--batch-size", "0"], "--batch-size 0 must be at least 1"),
         (["path:9", "--batch-size", "90"], "must ask for at most 8 edges"),
-        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "x"], "source='x' must be a vertex"),
-        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "9"], "source=9 must be a vertex"),
-        (["path:9", "--weights", "9:1"], "weights='9:1' must be LOW:HIGH"),
-        (["path:9", "--weights", "heavy"], "weights='heavy' must be one of"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "x"], "--source x must be a vertex"),
+        (["path:9", "--batch-size", "2", "--batches", "1", "--source", "9"], "--source 9 must be a vertex"),
+        (["path:9", "--weights", "9:1"], "--weights 9:1 must be LOW:HIGH"),
+        (["path:9", "--weights", "heavy"], "--weights heavy must be one of"),
         (
             ["path:9", "--updates", "star:4", "--weights", "ignore", "--json", "nowhere/x"],
             "directory that exists",
         ),
-        (["path:9", "--trace", "."], "file='.' must be a file that can be written"),
+        (["path:9", "--trace", "."], ". must be a file that can be written"),
         (["path:9", "--program", "nothing.py:Nothing"], "must name a file that exists"),
     ],
 )
@@ -328,3 +351,42 @@ def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_nothing(
     found = record("empty", "--updates", updates, "--batch-size", "10000", "--source", "auto", "--verify")
     assert found["verified"]
     assert sum(batch["deleted"] for batch in found["batches"]) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("1 2\n2 3\n3 4\n", ["every edge counts 1 for sssp"]),
+        (
+            "1 2 1500000001\n2 3 1500000002\n3 4 1500000009\n",
+            ["has times and no weights", "every edge counts 1"],
+        ),
+        ("1 2 7\n2 3 8\n3 4 9\n", []),
+    ],
+)
+def test_what_a_file_was_taken_for_is_said_where_it_changes_the_question(
+    rows: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "graph.txt"
+    file.write_text(rows)
+    assert main(["run", str(file), "--batches", "1", "--batch-size", "1"]) == 0
+    notes = capsys.readouterr().err.splitlines()
+    assert len(notes) == len(said)
+    assert all(part in note for part, note in zip(said, notes, strict=True))
+
+
+def test_weights_are_drawn_for_a_generated_graph_whatever_it_would_have() -> None:
+    asked = {
+        "source": "0",
+        "batches": 1,
+        "batch_size": 1,
+        "insertions": 0.5,
+        "updates": None,
+        "undirected": None,
+    }
+    for weights, low, high in (("keep", 1, 64), ("500:1000", 500, 1000)):
+        start = prepare("rmat:6:4", **asked, weights=weights, seed=0).stream.start  # type: ignore[arg-type]
+        assert start is not None
+        assert start.weight is not None
+        assert low <= start.weight.min()
+        assert high >= start.weight.max() > (low + high) / 2

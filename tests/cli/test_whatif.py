@@ -120,19 +120,29 @@ def test_what_does_not_fit_into_memory_is_not_run(monkeypatch: pytest.MonkeyPatc
     assert asked[0][0] == "rmat:30:2"
 
 
+def test_numbers_that_nobody_published_are_named_under_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["whatif", "path:9", "--batches", "1", "--batch-size", "1"]
+    assert main(asked) == 0
+    assert "gpu.launch (6.7 us)" in capsys.readouterr().out.splitlines()[-1]
+    assert main([*asked, "--set", "gpu.launch=2us"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Without a source, for a5000+gpu.launch=2us: ")
+    assert "gpu.launch (" not in last
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["no-such-file.txt"], "no-such-file.txt must exist"),
         (["path:9", "--system", "emogy"], "did you mean 'emogi'?"),
         (["path:9", "--machine", "a500"], "did you mean 'a5000'?"),
-        (["path:9", "--cache", "lots"], "cache='lots' must be"),
+        (["path:9", "--cache", "lots"], "--cache lots must be"),
         (["path:9", "--set", "link.generation"], "must be NUMBER=VALUE"),
         (["path:9", "--set", "link.generation=9"], "link.generation=9 must be one of"),
-        (["path:9", "--processes", "0"], "processes=0 must be at least 1"),
-        (["path:9", "--batches", "0"], "batches=0 must be at least 1"),
+        (["path:9", "--processes", "0"], "--processes 0 must be at least 1"),
+        (["path:9", "--batches", "0"], "--batches 0 must be at least 1"),
         (["path:9", "--json", "nowhere/x"], "directory that exists"),
-        (["path:9", "--plot", "figure.doc"], "plot='figure.doc' must end in"),
+        (["path:9", "--plot", "figure.doc"], "--plot figure.doc must end in"),
         (["path:9", "--timeline", "x", "--system", "bounded,grapin"], "with one combination, not 2"),
         (["rmat:9", "--from", "star:4"], "smaller graphs of the family"),
         (["degrees:none.txt"], "there is no such file"),
@@ -181,3 +191,17 @@ def test_ctrl_c_leaves_nothing_behind(
     assert main(["whatif", saved, "--system", "grapin-zc", "--json", str(tmp_path / "found.json")]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
     assert not (tmp_path / "found.json").exists()
+
+
+def test_options_that_say_what_to_run_are_refused_with_a_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = str(tmp_path / "run.npz")
+    assert main(["run", "path:9", "--batches", "1", "--batch-size", "1", "--trace", trace]) == 0
+    assert main(["whatif", trace]) == 0
+    capsys.readouterr()
+    for command in ("whatif", "compare"):
+        assert main([command, trace, "--program", "bfs"]) == 2
+        assert capsys.readouterr().err == (
+            f"grapin: --program must be left out: {trace} is the trace of a run that was\n"
+        )

@@ -1,4 +1,7 @@
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import grapin
-from grapin.errors import InvalidArgument, InvalidBatch, InvalidFile, ValueOverflow
+from grapin.errors import AnswersLost, InvalidArgument, InvalidBatch, InvalidFile, ValueOverflow
 from grapin.systems import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
@@ -74,16 +77,48 @@ def test_several_sources_may_start_with_values_of_their_own() -> None:
     assert engine.values.tolist() == [10, 12, 1, 3]
 
 
-def test_a_distance_that_does_not_fit_is_an_error_and_stays_one() -> None:
+def test_a_distance_that_does_not_fit_is_an_error_and_no_answer_is_shown_after_it() -> None:
     largest = 2**31 - 1
     graph = grapin.Graph.from_edges([0, 1, 2], [1, 2, 3], [largest, largest, largest])
     with pytest.raises(ValueOverflow, match="sssp"):
         grapin.Engine(graph, grapin.SSSP(0))
     graph = grapin.Graph.from_edges([0, 1], [1, 2], [largest, largest], vertices=4)
     engine = grapin.Engine(graph, grapin.SSSP(0))
-    for batch in (grapin.Batch(insert=[(2, 3, largest)]), grapin.Batch()):
-        with pytest.raises(ValueOverflow, match="sssp"):
-            engine.apply(batch)
+    with pytest.raises(ValueOverflow, match="sssp"):
+        engine.apply(grapin.Batch(insert=[(2, 3, largest)]))
+    refuses_all(engine, r"lost at version 1 of the graph \(ValueOverflow: a value of sssp does not fit")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("cudaErrorInvalidValue"), KeyboardInterrupt()])
+def test_a_repair_that_anything_ends_leaves_no_answer_to_read(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = grapin.Engine(chain(), [grapin.BFS(0), grapin.SSSP(0)], device="reference")
+    query = type(engine._queries[1])  # what a driver does wrong it does in there
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(query, "repair", fail)
+    with pytest.raises(type(error)):
+        engine.apply(grapin.Batch(delete=[(0, 1)]))
+    monkeypatch.undo()
+    for answer in engine.answers:
+        with pytest.raises(AnswersLost, match=type(error).__name__):
+            _ = answer.values
+    another = grapin.Engine(engine.graph, grapin.BFS(0), device="reference")
+    assert another.values[0] == 0
+
+
+def refuses_all(engine: grapin.Engine, match: str) -> None:
+    for use in (
+        lambda: engine.apply(grapin.Batch()),
+        lambda: engine.values,
+        lambda: engine.parents,
+        lambda: engine.path(0),
+    ):
+        with pytest.raises(AnswersLost, match=match):
+            use()
 
 
 @pytest.mark.parametrize("system", ["bounded", "grapin-zc", "grapin-recomp"])
@@ -108,6 +143,22 @@ def test_a_vertex_that_is_left_with_offers_that_do_not_fit_is_an_error(system: s
     engine = grapin.Engine(grapin.Graph.from_edges(*columns), grapin.SSSP(0), device="cpu", system=system)
     with pytest.raises(ValueOverflow, match="sssp"):
         engine.apply(grapin.Batch(delete=[(0, 3)]))
+
+
+GUESSED: list[tuple[Callable[[Any], object], str]] = [
+    (lambda graph: grapin.Engine(graph, "bfs"), "programs='bfs' must be programs, such as grapin.BFS"),  # type: ignore[arg-type]
+    (lambda graph: grapin.Engine(graph, grapin.BFS), "programs=BFS must be programs, such as grapin.BFS"),  # type: ignore[arg-type]
+    (lambda _graph: grapin.Engine("rmat:8", grapin.BFS(0)), "graph='rmat:8' must be a Graph: grapin.load"),  # type: ignore[arg-type]
+    (lambda graph: grapin.Engine(graph, grapin.BFS(0)).apply([(0, 1)]), "must be a grapin.Batch, such as"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("make", "message"), GUESSED)
+def test_a_wrong_guess_at_what_an_engine_takes_is_a_sentence(
+    make: Callable[[Any], object], message: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
+        make(chain())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import experiment, pages, records
-from experiments.bars import Bar
+from experiments import drawing, experiment, pages, records
+from experiments.bars import Bar, bars_of
 from experiments.experiment import Experiment, summary
+from experiments.wording import number
 from grapin.cli import experiments as commands
 from grapin.cli.main import main
 from grapin.errors import MissingDependency
@@ -98,9 +100,73 @@ def test_the_pages_hold_every_row_of_the_answers_and_leave_the_text_around_them(
     assert not pages.rebuild()
 
 
+def test_pages_and_the_list_tell_the_answer_of_today_not_that_of_the_day_it_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["experiments", "run", "small", "--keep"])
+    newer = replace(SMALL, answer=lambda bars: f"best {min(bar.figure for bar in bars[:2]):g} s")
+    monkeypatch.setattr(pages, "find", lambda _name: newer)
+    monkeypatch.setattr(sys.modules["experiments.small"], "EXPERIMENT", newer)
+    capsys.readouterr()
+    assert main(["experiments", "list"]) == 0
+    assert "best 1 s" in capsys.readouterr().out
+    main(["experiments", "readme"])
+    assert "[best 1 s](answers/small.md)" in (tmp_path / "README.md").read_text()
+    assert "Best 1 s." in (tmp_path / "answers" / "small.md").read_text()
+
+
+def test_the_readme_command_draws_figures_again_and_pages_say_what_is_marked_in_them(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    main(["experiments", "run", "small", "--keep"])
+    figure = tmp_path / "answers" / "small.svg"
+    whole = figure.read_bytes()
+    figure.write_text("old")
+    assert main(["experiments", "readme"]) == 0
+    assert figure.read_bytes() == whole
+    page = (tmp_path / "answers" / "small.md").read_text()
+    assert "![Figures of the table: ours beside published, with limits](small.svg)" in page
+
+
+def test_without_the_library_that_draws_figures_are_left_as_they_are_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["experiments", "run", "small", "--keep"])
+    (tmp_path / "answers" / "small.svg").write_text("old")
+    for module in (drawing, pages, records):
+        monkeypatch.setattr(module, "can_draw", lambda: False)
+    assert main(["experiments", "readme"]) == 0
+    assert (tmp_path / "answers" / "small.svg").read_text() == "old"
+    assert "Figures are left as they are" in capsys.readouterr().err
+
+
+def test_what_stands_beside_ours_is_called_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = replace(SMALL, rival="moonstone")
+    monkeypatch.setattr(pages, "find", lambda _name: named)
+    monkeypatch.setattr(sys.modules["experiments.small"], "EXPERIMENT", named)
+    main(["experiments", "run", "small", "--keep"])
+    assert "2 moonstone, ours 0.5 times" in capsys.readouterr().out
+    main(["experiments", "readme"])
+    page = (tmp_path / "answers" / "small.md").read_text()
+    assert "| what | ours | moonstone |" in page
+    assert "Moonstone: A paper, Table 1." in page
+
+
+@pytest.mark.parametrize(("commit", "warned"), [("1a2b+changes", True), ("1a2b", False), (None, False)])
+def test_keeping_an_answer_of_code_that_no_commit_has_is_warned_of(
+    commit: str | None, warned: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "commit", lambda: commit)
+    main(["experiments", "run", "small"])
+    assert not capsys.readouterr().err
+    main(["experiments", "run", "small", "--keep"])
+    assert ("cannot be traced" in capsys.readouterr().err) == warned
+
+
 def test_a_record_gives_its_rows_back() -> None:
     record = json.loads(json.dumps(records.measured(SMALL, quick=False), allow_nan=False))
-    found = records.bars_of(record)
+    found = bars_of(record)
     assert found[:2] == list(ROWS[:2])
     assert isnan(found[2].figure)
 
@@ -207,6 +273,6 @@ def test_a_summary_counts_limits_and_spans_the_ratios(ratios: list[float], kept:
     bars = [Bar("beside", ratio, published=1.0) for ratio in ratios]
     bars += [Bar("limited", 0.0 if good else 2.0, limit=1.0) for good in kept]
     said = summary(bars)
-    assert (f"{sum(kept)} of {len(kept)} limits kept" in said) == bool(kept)
+    assert (f"{sum(kept)} of {len(kept)} limit" in said) == bool(kept)
     assert (" times the published" in said) == bool(ratios)
-    assert all(f"{end(ratios):.2g}" in said for end in (min, max) if ratios)
+    assert all(number(end(ratios)) in said for end in (min, max) if ratios)

@@ -51,7 +51,7 @@ BAD_TEXT = {
     "negative": (
         "a.txt",
         b"# c\n0 1 3\n\n1 2 -4\n",
-        "line 4: the weight -4 must not be negative; weights='absolute'",
+        "line 4: the weight -4 must not be negative; weights='ignore'",
     ),
     "too large": ("a.txt", b"0 1 1e39\n", "line 1: the weight .* must fit into a 32-bit float"),
     "no number": ("a.txt", b"0 1 3\n1 2 many\n", "line 2: the weight 'many' must be a number"),

@@ -141,6 +141,60 @@ def test_a_choice_that_there_is_not_is_refused_rather_than_taken_for_another(nam
         misspelt(0)
 
 
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"value": "float"}, r"Mine\.value must .*did you mean 'values'\?"),
+        ({"bettr": "larger"}, r"Mine\.bettr must .*did you mean 'better'\?"),
+        ({"weigthed": False}, r"Mine\.weigthed must .*did you mean 'weighted'\?"),
+        ({"Better": "larger"}, r"Mine\.Better must .*did you mean 'better'\?"),
+        ({"name": ""}, r"Mine\.name must be given: how reports call it"),
+        ({"both_ways": "no"}, r"Mine\.both_ways='no' must be True or False"),
+        ({"edge": SSSP.edge}, r"Mine\.edge must be a static method of value and weight"),
+        ({"edge": staticmethod(min)}, r"Mine\.edge must be a static method of value and weight"),
+    ],
+)
+def test_a_class_that_says_something_in_the_wrong_words_is_refused(
+    attributes: dict[str, Any], reason: str
+) -> None:
+    kind = type("Mine", (SSSP,), attributes)
+    with pytest.raises(InvalidArgument, match=reason):
+        kind(0)
+
+
+def test_a_misspelt_attribute_of_a_class_between_is_found_too() -> None:
+    between = type("Between", (SSSP,), {"sorce_value": 3})
+    with pytest.raises(InvalidArgument, match=r"Mine\.sorce_value must .*did you mean 'source_value'\?"):
+        type("Mine", (between,), {})(0)
+
+
+def test_attributes_of_ones_own_are_nobody_s_business() -> None:
+    own = {"_values": 1, "limit": 5, "LARGEST": 7, "describe": lambda _self: "mine", "__slots__": ()}
+    assert type("Mine", (SSSP,), own)(0).name == "sssp"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("edge = staticmethod(lambda value, weight: value)", "Mine.name must be given"),
+        ("name = 'mine'", "Mine.edge must be given: a static method edge(value, weight)"),
+        ("name = 'mine'; edge = staticmethod(lambda value, weight: 'x')", "is 'x'"),
+        ("name = 'mine'; edge = staticmethod(lambda value, weight: None)", "must return a number"),
+        ("name = 'mine'; edge = lambda self, value, weight: value", "must be a static method"),
+    ],
+)
+def test_what_a_class_lacks_is_one_sentence_and_exit_code_2(
+    body: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(f"import grapin\nclass Mine(grapin.Monotone):\n    {body}\n")
+    arguments = ["--program", f"{tmp_path}/mine.py:Mine", "--source", "0"]
+    assert main(["run", "rmat:5", *arguments, "--batches", "1", "--batch-size", "2"]) == 2
+    shown = capsys.readouterr().err
+    assert reason in shown
+    assert "Mine." in shown
+    assert shown.count("\n") == 1
+
+
 def test_a_rule_that_does_not_compile_is_refused_with_the_reason() -> None:
     with pytest.raises(
         InvalidArgument, match=r"Uncompilable.edge must compile: .*<class 'str'>.*str\(int64\)"

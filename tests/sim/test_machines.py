@@ -168,6 +168,52 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path: Path, old: str, new: s
     assert str(caught.value).startswith(str(path))
 
 
+BASED = """name = "ours"
+base = "a5000"
+
+[link]
+generation = 5
+
+[gpu]
+memory = "48G"
+
+[gpu.sources]
+memory = "nvidia-smi"
+"""
+
+
+def test_a_file_may_take_from_a_preset_what_it_does_not_name(tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(BASED, encoding="utf-8")
+    machine = Machine.load(path)
+    expected = MACHINES["a5000"].with_settings({"link.generation": 5, "gpu.memory": "48G"})
+    assert machine == replace(expected, name="ours")
+    sources = {one.name: one.source for one in machine.figures()}
+    assert sources["gpu.memory"] == "nvidia-smi"
+    assert sources["link.generation"] == "ours: its file does not say"
+    assert sources["host.bandwidth"] == MACHINES["a5000"].host.sources["bandwidth"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"a5000"', '"a500"', "base='a500' must be one of .* .did you mean 'a5000'"),
+        ("[link]", "[lnk]", "table='lnk' must be one of gpu, host, link"),
+        ("generation", "generations", "did you mean 'generation'"),
+        ('"48G"', '"lots"', "gpu.memory='lots' must be a size"),
+        ('base = "a5000"', "", "let base = name a preset that has the rest"),
+    ],
+)
+def test_a_bad_file_with_a_base_is_named_with_what_is_wrong(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "bad.toml"
+    assert old in BASED
+    path.write_text(BASED.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InvalidFile, match=message):
+        Machine.load(path)
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"", b"link = 3", b"name = 'x'\n[link]\nkind = 'pcie'"])
 def test_what_is_no_machine_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.toml"

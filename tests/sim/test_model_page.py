@@ -2,9 +2,12 @@
 
 import re
 from collections import defaultdict
+from dataclasses import fields
 from pathlib import Path
 
 from grapin.sim import MACHINES
+from grapin.sim.formulas import hytgraph, partitions, subway
+from grapin.sim.unified import DRIVER
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/model.md"
 
@@ -20,3 +23,25 @@ def test_the_page_lists_every_number_of_every_preset_with_its_source() -> None:
     }
     listed = {line for line in PAGE.read_text().splitlines() if re.match(r"\| `(link|gpu|host)\.", line)}
     assert listed == expected
+
+
+def test_the_page_lists_every_parameter_of_unified_memory() -> None:
+    expected = {f"driver.{one.name}": str(getattr(DRIVER, one.name)) for one in fields(DRIVER)}
+    assert _listed("driver") == expected
+
+
+def test_the_page_lists_the_numbers_of_other_systems() -> None:
+    for module in (hytgraph, partitions, subway):
+        name = module.__name__.rpartition(".")[2]
+        listed = _listed(name)
+        assert listed
+        assert listed == {f"{name}.{one}": str(getattr(module, one.strip())) for one in _own(listed)}
+
+
+def _listed(prefix: str) -> dict[str, str]:
+    rows = re.findall(rf"^\| `({prefix}\.\w+)` \| (\S+) \|", PAGE.read_text(), re.MULTILINE)
+    return dict(rows)
+
+
+def _own(listed: dict[str, str]) -> list[str]:
+    return [one.partition(".")[2] for one in listed]

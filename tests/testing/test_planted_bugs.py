@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grapin import WrongAnswer
+from grapin import InvalidArgument, WrongAnswer
 from grapin.testing import Setup, Weights, find_failure
 from grapin.user_code import load_user_code
 
@@ -31,6 +31,16 @@ def test_each_bug_is_found_within_500_examples_and_reproduced_by_at_most_ten_edg
         with pytest.raises(WrongAnswer) as reproduced:
             exec(failure.script(), {})
     assert failure.complaint == f"WrongAnswer: {reproduced.value}"
+
+
+def test_a_rule_that_is_monotone_below_100_only_is_found_through_the_weights_that_are_asked_for() -> None:
+    setup = Setup(f"{PLANTED / 'bent_rule.py'}:BentRule", "reference")
+    failure = find_failure(setup, weights=[Weights.read("0:1000")], hubs=False)
+    assert failure is not None
+    assert len(failure.case.edges) + failure.case.mutations <= MOST_ROWS
+    with pytest.raises(InvalidArgument) as reproduced:
+        exec(failure.script(), {})
+    assert failure.complaint == f"BrokenRule: {reproduced.value}"
 
 
 def test_no_failure_is_found_where_no_bug_is_planted() -> None:

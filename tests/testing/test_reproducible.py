@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grapin.testing import Case, Setup, find_failure, searching
+from grapin.testing import Case, Setup, Weights, find_failure, searching
 from grapin.testing.trying import Verdict
 
 
@@ -20,7 +20,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
 
     with monkeypatch.context() as patched:
         patched.setattr(searching, "judge", note)
-        assert find_failure(Setup("sssp", "reference"), examples=30, hubs=False) is None
+        setup = Setup("sssp", "reference")
+        assert find_failure(setup, weights=[Weights("int32")], examples=60, hubs=False) is None
     return tried
 
 

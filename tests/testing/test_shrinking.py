@@ -44,6 +44,18 @@ def test_what_is_left_is_what_the_failure_needs() -> None:
     assert (smallest.vertices, smallest.sources, smallest.threads) == (3, (2,), 1)
 
 
+def test_a_weight_that_only_a_large_one_can_replace_is_found_in_few_tries() -> None:
+    tried: list[Case] = []
+
+    def heavy(case: Case) -> bool:
+        tried.append(case)
+        return any(row[2] >= 123_456_789 for row in case.edges)
+
+    case = replace(LARGE, edges=((0, 1, 2_000_000_000),), batches=())
+    assert shrink(case, heavy).edges == ((0, 1, 123_456_789),)
+    assert len(tried) < 200
+
+
 def test_weights_stay_within_the_range_that_was_asked_for() -> None:
     smallest = shrink(LARGE, deletes_heavily, least_weight=7)
     assert smallest.batches[1] == (("insert", (2, 3, 7)),)
