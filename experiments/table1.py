@@ -165,7 +165,7 @@ def answer(rows: Sequence[Bar]) -> str:
         return f"{min(figures):.2g} to {max(figures):.3g} times{beside}"
 
     return (
-        f"ten batches of shortest paths read all edges {span(FROM_NOTHING)} when each computes from nothing, "
+        f"ten batches of shortest paths read all edges {span(FROM_NOTHING)} when each computes all values anew, "
         f"{span(MEMOIZED)} under the published repair, which keeps what a batch did not touch and is still a pass a "
         f"batch, and {span(BOUNDED)} under ours"
     )
