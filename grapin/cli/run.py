@@ -20,7 +20,7 @@ from grapin.cli.updates import prepare
 from grapin.engine import Engine, Report
 from grapin.engine.devices import DEVICES, open_device
 from grapin.engine.verify import verify_answer
-from grapin.errors import WrongAnswer
+from grapin.errors import GrapinError, WrongAnswer
 from grapin.programs.finding import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
@@ -136,10 +136,12 @@ def command(
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     origin = graph if options["updates"] is None else f"{graph}, updated by {options['updates']}"
     with Interrupts() as interrupts:
-        reports, edges = _apply_all(engine, islice(stream, count), count, interrupts)
-        complaint = _complaint(engine) if verify else None
-        verified = (complaint is None) if verify else None
+        reports, edges, failure = _apply_all(engine, islice(stream, count), count, interrupts)
+        complaint = _complaint(engine) if verify and failure is None else None
+        verified = (complaint is None) if verify and failure is None else None
         _deliver(Outcome(origin, engine, reports, edges, options["seed"], verified), trace_file, json_file)
+    if failure is not None:
+        raise failure
     if complaint is not None:
         click.echo(f"grapin: {complaint}", err=True)
         context.exit(WRONG)
@@ -195,17 +197,20 @@ def make_program(program: type[Program], sources: list[int] | None) -> Program:
 
 def _apply_all(
     engine: Engine, batches: Iterable[Batch], count: int, interrupts: Interrupts
-) -> tuple[list[Report], list[int]]:
-    """Return what each batch did, and the edges in the graph before the first and after each of them."""
+) -> tuple[list[Report], list[int], GrapinError | None]:
+    """Return what each batch did, the edges in the graph before the first and after each, and what ended it early."""
     reports, edges = [], [engine.graph.edges]
     with progress("Applying batches", count) as advance:
         for batch in batches:
             if interrupts.seen:
                 break
-            reports.append(engine.apply(batch))
+            try:
+                reports.append(engine.apply(batch))
+            except GrapinError as error:
+                return reports, edges, GrapinError(f"batch {len(reports) + 1}: {error}")
             edges.append(engine.graph.edges)
             advance(1)
-    return reports, edges
+    return reports, edges, None
 
 
 def _complaint(engine: Engine) -> str | None:

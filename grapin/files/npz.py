@@ -20,6 +20,10 @@ Arrays = dict[str, NDArray[Any]]
 def read_npz(request: Request) -> Rows:
     """Read an archive of columns, or of a sparse matrix."""
     arrays = _arrays(request)
+    if "reads.start" in arrays:
+        raise InvalidFile(
+            f"{request.path} is the trace of a run, not a graph: give it to grapin whatif or compare"
+        )
     if {"format", "shape", "data"} <= set(arrays):
         arrays = _columns_of_matrix(request, arrays)
     lengths = {

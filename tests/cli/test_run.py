@@ -390,3 +390,31 @@ def test_weights_are_drawn_for_a_generated_graph_whatever_it_would_have() -> Non
         assert start.weight is not None
         assert low <= start.weight.min()
         assert high >= start.weight.max() > (low + high) / 2
+
+
+def test_a_value_that_outgrows_its_bits_ends_a_run_with_the_report_of_what_came_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heavy = 2**31 - 1
+    (tmp_path / "graph.csv").write_text(f"source,target,weight\n0,1,{heavy}\n1,2,{heavy}\n")
+    (tmp_path / "updates.csv").write_text(f"source,target,weight\n0,2,5\n2,3,1\n3,4,{heavy}\n4,5,{heavy}\n")
+    asked = ["--updates", str(tmp_path / "updates.csv"), "--batch-size", "1", "--source", "0", "--verify"]
+    file = tmp_path / "run.json"
+    assert main(["run", str(tmp_path / "graph.csv"), *asked, "--json", str(file)]) == 2
+    found = json.loads(file.read_text())
+    assert (len(found["batches"]), found["verified"]) == (3, None)
+    assert capsys.readouterr().err == (
+        "grapin: batch 4: a value of sssp does not fit into 32 bits: use smaller weights, or float32 ones\n"
+    )
+
+
+def test_a_trace_in_place_of_a_graph_is_told_where_it_belongs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = str(tmp_path / "run.npz")
+    assert main(["run", "path:9", "--batches", "1", "--batch-size", "1", "--trace", trace]) == 0
+    capsys.readouterr()
+    assert main(["info", trace]) == 2
+    assert (
+        "is the trace of a run, not a graph: give it to grapin whatif or compare" in capsys.readouterr().err
+    )
