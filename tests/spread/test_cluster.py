@@ -2,6 +2,9 @@
 
 import json
 import shlex
+import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,3 +141,25 @@ def test_without_dask_the_extra_is_named(
     monkeypatch.setattr(module, "find_spec", lambda _name: None)
     assert main(["whatif", "path:9", "--cluster", "tcp://127.0.0.1:1"]) == 2
     assert "pip install 'grapin[cluster]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "banner", [b"HTTP/1.1 400 Bad Request\r\n\r\n" * 20, bytes(64), b"SSH-2.0-OpenSSH\r\n"]
+)
+def test_another_service_at_the_address_is_refused_like_none(
+    banner: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    caller, _ = server.accept()
+                    with caller:
+                        caller.sendall(banner)
+
+        threading.Thread(target=answer, daemon=True).start()
+        assert main(["whatif", "path:9", "--cluster", f"tcp://127.0.0.1:{server.getsockname()[1]}"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("grapin: --cluster tcp://127.0.0.1:")
+    assert shown.err.count("\n") == 1
