@@ -4,7 +4,6 @@ A number stays a plain number, so that formulas read as formulas; its source sta
 `sources`. A number that has none is shown as such wherever it is shown.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -43,10 +42,18 @@ _WRITE: dict[Unit, Callable[[Any], str]] = {
 _MUST: dict[Unit, str] = {
     "": "be a whole number of at least 1",
     "bytes": "be a size of at least 1 byte, such as 512 or 16G",
-    "bytes/s": "be a rate above 0, such as 900GB/s",
-    "seconds": "be a time above 0, such as 1.7us",
-    "share": "be a share above 0 and at most 1, such as 0.9",
+    "bytes/s": "be a rate from 1 B/s to 10^18 B/s, such as 900GB/s",
+    "seconds": "be a time from 10^-15 s to 10 s, such as 1.7us",
+    "share": "be a share from 10^-6 to 1, such as 0.9",
 }
+_BOUNDS: dict[Unit, tuple[float, float]] = {
+    "": (1, 2**24),
+    "bytes": (1, 2**56),
+    "bytes/s": (1, 1e18),
+    "seconds": (1e-15, 10),
+    "share": (1e-6, 1),
+}
+"""Beyond what any machine is, and within what times in whole femtoseconds can count."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +125,8 @@ def _units(part: Part) -> dict[str, Unit]:
 
 def _check(one: Figure) -> None:
     value: Any = one.value
+    least, most = _BOUNDS[one.unit]
     if one.unit in ("", "bytes"):
-        check_integer(one.name, value, least=1)
-    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _most(one.unit):
+        check_integer(one.name, value, least=1, most=int(most))
+    elif isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         refuse(one.name, value, _MUST[one.unit])
-
-
-def _most(unit: Unit) -> float:
-    return 1.0 if unit == "share" else sys.float_info.max

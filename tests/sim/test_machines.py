@@ -94,10 +94,18 @@ def test_a_setting_changes_a_number_and_all_that_follows_from_it() -> None:
         ({"link.generation": "five"}, "link.generation='five' must be one of 3, 4, 5, 6"),
         ({"gpu.memory": "lots"}, "gpu.memory='lots' must be a size of at least 1 byte, such as"),
         ({"gpu.memory": 0}, "gpu.memory=0 must be at least 1"),
-        ({"gpu.bandwidth": "-1"}, "gpu.bandwidth='-1' must be a rate above 0, such as 900GB/s"),
-        ({"gpu.bandwidth": float("nan")}, "gpu.bandwidth=nan must be a rate above 0"),
-        ({"link.round_trip": "soon"}, "link.round_trip='soon' must be a time above 0, such as 1.7us"),
-        ({"link.round_trip": 0}, "link.round_trip=0 must be a time above 0"),
+        (
+            {"gpu.bandwidth": "-1"},
+            "gpu.bandwidth='-1' must be a rate from 1 B/s to 10.18 B/s, such as 900GB/s",
+        ),
+        ({"gpu.bandwidth": float("nan")}, "gpu.bandwidth=nan must be a rate from 1 B/s"),
+        (
+            {"link.round_trip": "soon"},
+            "link.round_trip='soon' must be a time from 10.-15 s to 10 s, such as 1.7us",
+        ),
+        ({"link.round_trip": 0}, "link.round_trip=0 must be a time from"),
+        ({"link.round_trip": 1e300}, "link.round_trip=1e.300 must be a time from"),
+        ({"gpu.multiprocessors": 10**20}, "gpu.multiprocessors=1.* must be at most"),
         ({"gpu.name": "mine"}, "setting of the gpu='name' must be one of"),
     ],
 )
