@@ -65,7 +65,9 @@ def format_count(count: int) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a duration with a fitting unit and three digits: `1.21 ms`."""
+    """Write a duration with a fitting unit and three digits, or in whole seconds: `1.21 ms`, `1140 s`."""
+    if abs(seconds) >= 1000:
+        return f"{seconds:.0f} s"
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if abs(seconds) * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"

@@ -46,3 +46,7 @@ def test_what_is_no_quantity_is_refused_with_an_example(read: object, text: str)
     assert callable(read)
     with pytest.raises(InvalidArgument, match=r"must be a number .* such as"):
         read(text)
+
+
+def test_long_times_are_written_without_an_exponent() -> None:
+    assert [format_seconds(seconds) for seconds in (999.0, 1140.2, 86400.0)] == ["999 s", "1140 s", "86400 s"]
