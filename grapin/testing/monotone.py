@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from grapin.errors import BrokenRule
@@ -24,7 +24,7 @@ from grapin.programs.checking import (
 )
 from grapin.programs.program import Monotone
 from grapin.testing.interrupted import remembered_interrupts
-from grapin.testing.reproducible import same_everywhere
+from grapin.testing.reproducible import quiet_search, same_everywhere
 from grapin.testing.script import rule_reproduction
 from grapin.testing.trying import Setup
 from grapin.testing.weights import Weights, weights_between
@@ -101,16 +101,7 @@ def find_refutation(
         return None
 
     @seed(random_seed)
-    @settings(
-        max_examples=examples,
-        phases=[Phase.generate, Phase.shrink],
-        database=None,
-        deadline=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-    )
+    @quiet_search(examples, Phase.generate, Phase.shrink)
     @given(_edges(program, st.one_of([weights_of(each) for each in weights])))
     def hold(edge: Edge) -> None:
         repeat_interrupt()

@@ -9,7 +9,22 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.internal.conjecture import providers
+
+
+def quiet_search(examples: int, *phases: Phase) -> settings:
+    """Return how a search draws: so many examples by its seed alone, with nothing kept from earlier ones or printed."""
+    return settings(
+        max_examples=examples,
+        phases=phases,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import Phase, given, seed
 from hypothesis import strategies as st
 
 from grapin.errors import WorkersLost, WrongAnswer
 from grapin.spread import spread
 from grapin.testing.case import Case
 from grapin.testing.interrupted import remembered_interrupts
-from grapin.testing.reproducible import same_everywhere
+from grapin.testing.reproducible import quiet_search, same_everywhere
 from grapin.testing.script import reproduction
 from grapin.testing.shipping import Shipped
 from grapin.testing.shrinking import shrink
@@ -120,16 +120,7 @@ def search(
     trying = _Trying(setup, processes, cluster, advance)
 
     @seed(random_seed)
-    @settings(
-        max_examples=examples,
-        phases=[Phase.generate],  # what is found is shrunk row by row, see shrinking.py
-        database=None,
-        deadline=None,
-        derandomize=False,
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-    )
+    @quiet_search(examples, Phase.generate)  # what is found is shrunk row by row, see shrinking.py
     @given(cases(weights=weights, start=start, hubs=hubs))
     def hold(case: Case) -> None:
         repeat_interrupt()
