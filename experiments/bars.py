@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grapin.bench.surroundings import processor
+from grapin.bench.machine import processor
 
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

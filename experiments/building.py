@@ -20,7 +20,7 @@ from scipy.sparse import coo_array
 from experiments.bars import Bar
 from grapin.edges import EdgeList, VertexArray, WeightArray
 from grapin.graph import Graph
-from grapin.randomness import Draws
+from grapin.random import Draws
 
 ROUNDS = 3
 EDGE_ARRAYS = ("out.neighbours", "out.weights", "in.neighbours", "in.weights")

@@ -14,11 +14,10 @@ from experiments.bars import Bar
 from experiments.experiment import Experiment
 from experiments.wording import figures, percents, sentence, span, told
 from grapin.cli.recording import record
-from grapin.sim.combinations import combine
-from grapin.sim.extrapolation import extrapolate, scaled
+from grapin.sim.extrapolate import extrapolate, scaled
 from grapin.sim.families import members, nominal_size
+from grapin.sim.predict import combine, sweep
 from grapin.sim.prediction import Prediction
-from grapin.sim.sweeping import sweep
 
 FULL = ("rmat:19:16", "rmat:13..16")
 QUICK = ("rmat:8:8", "rmat:5..7")

@@ -24,7 +24,7 @@ from experiments.grapin_runs import BATCH, BATCHES, BILLION, Miniature, at_hand,
 from experiments.panels import panels
 from experiments.varying import EDGES, span
 from grapin.sim import replay
-from grapin.sim.replaying import edge_bytes
+from grapin.sim.predict import edge_bytes
 from grapin.trace import Trace
 
 QUESTION = "How much room for hot lists is enough?"

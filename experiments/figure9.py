@@ -34,9 +34,9 @@ from experiments.varying import span
 from grapin.batch import Batch, edge_keys
 from grapin.edges import EdgeList
 from grapin.graph import Graph
-from grapin.graph.snapshot import Lists
+from grapin.graph.packed import Lists
 from grapin.sim import replay
-from grapin.sim.requests import ANY_LENGTH
+from grapin.sim.oracle.requests import ANY_LENGTH
 from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.stream import Stream
 from grapin.trace import Trace

@@ -40,8 +40,8 @@ from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
 from grapin.sim import MACHINES
 from grapin.sim.closed_form import copy_to_device, read_requests
+from grapin.sim.oracle.requests import SECTOR
 from grapin.sim.prediction import Costs
-from grapin.sim.requests import SECTOR
 from grapin.sim.systems import RECORDED_BY
 from grapin.stream import Stream, workload
 from grapin.trace import Trace

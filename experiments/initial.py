@@ -23,10 +23,9 @@ from grapin.bench import peers
 from grapin.generators import generate
 from grapin.graph.graph import Graph
 from grapin.kernels.cpu.lists import EDGES, new_tally
-from grapin.kernels.cpu.monotone.binding import bind_monotone
-from grapin.kernels.cpu.monotone.sweep import start_words, sweep
-from grapin.kernels.rules import coding
-from grapin.kernels.words import SHIFT
+from grapin.kernels.cpu.monotone.query import bind_monotone
+from grapin.kernels.cpu.monotone.rounds import start_words, sweep
+from grapin.kernels.rules import SHIFT, coding
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.programs.program import source_arrays
 

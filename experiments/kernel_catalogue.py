@@ -17,23 +17,23 @@ from numba import typeof
 
 from experiments.assembly import fingerprint
 from grapin.cache import CacheSettings
+from grapin.device import Query
 from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, next_batch
 from grapin.graph import Graph
 from grapin.kernels import cuda
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
-from grapin.kernels.cuda.compiling import Compiler
+from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.pagerank import query as pagerank
 from grapin.kernels.cuda.programs import make_query
 from grapin.kernels.cuda.simulator import Simulator
 from grapin.kernels.rules import rebind
 from grapin.programs import Program
 from grapin.programs.program import Monotone
-from grapin.randomness import Draws
-from grapin.systems import SYSTEMS, System
-from grapin.work import Query
+from grapin.random import Draws
+from grapin.system import SYSTEMS, System
 
-NEEDS_GPU = ("grapin.kernels.cuda.description", "grapin.kernels.cuda.gpu")
+NEEDS_GPU = ("grapin.kernels.cuda.describe", "grapin.kernels.cuda.gpu")
 """What cannot be imported without CuPy; neither has kernels."""
 SCALE = 4
 """Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""

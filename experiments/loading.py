@@ -20,8 +20,8 @@ import zstandard
 from experiments.bars import DATA, Bar
 from experiments.experiment import Experiment
 from experiments.wording import figures, kept, sentence, span, told
-from grapin.cli.writing import write_edges
 from grapin.files import load_edges
+from grapin.files.write import write_edges
 from grapin.generators import generate
 
 FILE = "actor-costar.txt.zst"

@@ -5,7 +5,7 @@
 The paper (Algorithm 1) lowers a result with one atomic, then writes its parent with a loop of swaps. Here threads offer
 different values to one vertex, in every order that their steps can have (`grapin.testing.explore`): how many of the
 memories that they may leave behind hold one thread's result with another's parent? Beside it, result and parent in the
-one word that our kernels lower (`kernels/cuda/monotone/lowering.py`). A quick run leaves the third thread out.
+one word that our kernels lower (`kernels/cuda/monotone/forward.py`). A quick run leaves the third thread out.
 """
 
 import sys
@@ -17,7 +17,7 @@ from experiments.bars import Bar
 from experiments.experiment import Experiment
 from experiments.wording import kept, percents, sentence
 from grapin.testing import compare_and_swap, explore, minimum, read
-from grapin.testing.memory_models import Access
+from grapin.testing.interleavings import Access
 
 OFFERS = {"A": 5, "B": 3, "C": 4}
 UNREACHED = 9

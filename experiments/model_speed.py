@@ -30,11 +30,11 @@ from grapin.generators import generate
 from grapin.programs import SSSP
 from grapin.sim import MACHINES
 from grapin.sim.closed_form import read_requests
-from grapin.sim.events.replay import replay_events
+from grapin.sim.oracle.zero_copy import replay_events
 from grapin.sim.path import Path, to_seconds
-from grapin.sim.replayed import Replayed
+from grapin.sim.stations import Replayed
 from grapin.sim.timeline import Timeline
-from grapin.sim.zero_copy import replay_zero_copy
+from grapin.sim.transfer.zero_copy import replay_zero_copy
 from grapin.stream import workload
 from grapin.trace import Trace
 

@@ -14,7 +14,7 @@ from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.graph import Graph
-from grapin.randomness import Draws
+from grapin.random import Draws
 from grapin.stream import Stream, workload
 
 BATCHES = 10

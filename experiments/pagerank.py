@@ -26,7 +26,7 @@ from experiments.wording import figures, kept, sentence, span, told
 from grapin import Graph
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs import PageRank
-from grapin.systems import find_system
+from grapin.system import find_system
 from grapin.units import format_count, format_seconds
 
 GRAPHS = ("rmat:18:16", "soc-Epinions1.txt.gz", "cnr-2000.txt.zst")

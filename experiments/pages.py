@@ -7,8 +7,8 @@ from experiments.bars import Bar, Record, bars_of
 from experiments.drawing import can_draw, drawn
 from experiments.experiment import FOLDER, Experiment, find, names
 from experiments.records import ANSWERS, answer, said
-from grapin.cli.outputs import write_whole
 from grapin.errors import InvalidFile
+from grapin.outputs import write_whole
 from grapin.units import format_seconds
 
 README = FOLDER / "README.md"

@@ -20,7 +20,7 @@ from experiments.reads import weighted
 from experiments.wording import figures, kept, number, percents, sentence, span, told
 from grapin.generators import generate
 from grapin.sim import MACHINES
-from grapin.sim.unified.fast import replay_unified
+from grapin.sim.paging.replay import replay_unified
 
 TOUCHES = 2e6
 STREAMING = 9.11

@@ -111,7 +111,7 @@ REASONS = {
     "Z17": "a mean over graphs and programs; Z13c is its part for BFS",
     "Z18": "ten times of two systems on the paper's graphs, which cannot be run here",
     **dict.fromkeys(("N7a", "N7b"), _PRESET),
-    "U1": "the driver's costs are set by it (grapin.sim.unified), so the model cannot predict it",
+    "U1": "the driver's costs are set by it (grapin.sim.paging), so the model cannot predict it",
     "U2": "a parameter of the model (faults_per_utlb), not an answer of it",
     **dict.fromkeys(("U3", "U4a", "U4b", "U5c", "U6c", "U6e"), _PROGRAMS),
     **dict.fromkeys(("U5a", "U5b", "U5d", "U6a", "U6b", "U6d", "U7"), _WORKLOADS),

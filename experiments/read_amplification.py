@@ -53,10 +53,9 @@ from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.sim import MACHINES
-from grapin.sim.unified import DRIVER, Driver, UnifiedVolumes
-from grapin.sim.unified.fast import replay_unified
-from grapin.sim.unified.host import pages_written
-from grapin.sim.unified.layout import Layout
+from grapin.sim.paging import DRIVER, Driver, UnifiedVolumes
+from grapin.sim.paging.memory import Layout
+from grapin.sim.paging.replay import pages_written, replay_unified
 from grapin.trace import Trace
 
 MEMORY = 24e9

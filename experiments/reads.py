@@ -24,7 +24,7 @@ from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.loading import standing_edges
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
-from grapin.randomness import Draws
+from grapin.random import Draws
 from grapin.stream import Stream, temporal, workload
 
 GENERATED = "rmat:18:16"

@@ -16,9 +16,9 @@ from typing import Any
 from experiments.bars import Bar, Record, bars_of
 from experiments.drawing import can_draw, drawn
 from experiments.experiment import FOLDER, Experiment, lacking
-from grapin.bench.surroundings import surroundings
-from grapin.cli.outputs import write_whole
+from grapin.bench.machine import surroundings
 from grapin.errors import InvalidFile
+from grapin.outputs import write_whole
 
 RECORDS = FOLDER.parent / "records"
 ANSWERS = FOLDER / "answers"

@@ -15,7 +15,7 @@ from time import perf_counter
 from experiments.bars import Bar
 from experiments.experiment import Experiment
 from experiments.wording import figures, kept, sentence, span, told
-from grapin.spread import spread
+from grapin.pool import spread
 
 PROCESSES = 2
 TASKS = range(4)

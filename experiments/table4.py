@@ -59,9 +59,9 @@ from experiments.read_amplification import PUBLISHED as PAGED
 from experiments.read_amplification import without_writes
 from experiments.table6 import PUBLISHED as PARTS
 from grapin.sim import MACHINES, replay
+from grapin.sim.paging import DRIVER
+from grapin.sim.paging.memory import Layout
 from grapin.sim.prediction import Costs
-from grapin.sim.unified import DRIVER
-from grapin.sim.unified.layout import Layout
 from grapin.trace import Trace
 
 MANAGED = "grapin-page, the graph itself managed"

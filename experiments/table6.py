@@ -47,10 +47,9 @@ from grapin.batch import Batch
 from grapin.cache import CacheSettings
 from grapin.graph import Graph
 from grapin.sim import MACHINES, replay
-from grapin.sim.caching import run_cache
 from grapin.sim.path import Path
 from grapin.sim.prediction import Costs
-from grapin.sim.transfer.upkeep import with_upkeep
+from grapin.sim.transfer.costs import run_cache, with_upkeep
 from grapin.trace import Trace
 
 REPETITIONS = 3

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
     from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
-    from grapin.systems import System
+    from grapin.system import System
     from grapin.trace import Trace
 
 _HOMES = {
@@ -63,7 +63,7 @@ _HOMES = {
     "SSSP": "grapin.programs",
     "SSWP": "grapin.programs",
     "Snapshot": "grapin.graph",
-    "System": "grapin.systems",
+    "System": "grapin.system",
     "Trace": "grapin.trace",
     "ValueOverflow": "grapin.errors",
     "WrongAnswer": "grapin.errors",

@@ -12,17 +12,214 @@ What a batch means:
 - order inside a batch has no meaning: edges are kept sorted by source and target.
 
 Only what the batch says about itself is checked here; `Graph.apply` checks it against the graph.
+
+Columns of edges: the one form that batches keep, and the several forms that people write.
+
+Whatever the form, ids become int32, weights int32 or float32, rows are sorted, exact repetitions dropped, and
+arrays read-only; what cannot be an edge of any graph is refused with `InvalidBatch`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from grapin.columns import EdgeInput, Edges, distinct_vertices, edge_keys, edge_name, edges_of
-from grapin.edges import VertexArray, WeightArray
+from grapin.edges import MOST_VERTICES, VertexArray, WeightArray
 from grapin.errors import InvalidBatch
+
+Column = TypeVar("Column", bound=NDArray[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Columns of distinct edges, sorted by source, then target."""
+
+    source: VertexArray
+    target: VertexArray
+    weight: WeightArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Source and target of each edge in one number, ascending."""
+        return edge_keys(self.source, self.target)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the edges as Python tuples, for messages and tests."""
+        columns = [self.source.tolist(), self.target.tolist()]
+        if self.weight is not None:
+            columns.append(self.weight.tolist())
+        return list(zip(*columns, strict=True))
+
+
+EdgeInput = ArrayLike | Iterable[ArrayLike] | Edges
+"""Rows `[(u, v), ...]` or `[(u, v, w), ...]`, an array of such rows, `Edges`, or columns in a tuple.
+
+A tuple always holds columns, `(sources, targets)` or `(sources, targets, weights)`; rows come in a list or
+any other iterable.
+"""
+
+
+def edge_keys(source: VertexArray, target: VertexArray) -> NDArray[np.int64]:
+    """Pack each edge into one number that sorts by source, then target."""
+    return (source.astype(np.int64) << 32) | target
+
+
+def edge_name(key: Any) -> str:
+    """Write a packed edge as people do: `(source, target)`."""
+    return f"({int(key) >> 32}, {int(key) & 0xFFFFFFFF})"
+
+
+def edges_of(name: str, given: EdgeInput, weights: str = "optional") -> Edges:
+    """Normalise any accepted form of edges: typed columns, sorted, exact repetitions dropped."""
+    source, target, weight = _columns(name, given)
+    if weights == "required" and weight is None and len(source):
+        raise InvalidBatch(f"{name} must give a weight for each edge: (source, target, weight)")
+    if weights == "refused" and weight is not None:
+        raise InvalidBatch(f"{name} must hold (source, target) only: an edge is deleted whatever its weight")
+    keys = edge_keys(source, target)
+    if not (keys[1:] > keys[:-1]).all():
+        keys, weight = _sorted_distinct(name, keys, weight)
+        source, target = (keys >> 32).astype(np.int32), keys.astype(np.int32)
+    return Edges(_frozen(source), _frozen(target), None if weight is None else _frozen(weight))
+
+
+def _sorted_distinct(
+    name: str, keys: NDArray[np.int64], weight: WeightArray | None
+) -> tuple[NDArray[np.int64], WeightArray | None]:
+    if weight is None:
+        keys = np.sort(keys)
+        return keys[_first_of_each(keys)], None
+    order = np.argsort(keys)
+    keys, weight = keys[order], weight[order]
+    same = keys[1:] == keys[:-1]
+    differs = same & (weight[1:] != weight[:-1])
+    if differs.any():
+        row = int(np.argmax(differs))
+        edge, one, other = edge_name(keys[row]), weight[row], weight[row + 1]
+        raise InvalidBatch(f"edge {edge} in {name} must have one weight, not {one} and {other}")
+    kept = _first_of_each(keys)
+    return keys[kept], weight[kept]
+
+
+def _first_of_each(ascending: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark where a new value begins; on sorted numbers this is several times as fast as `np.unique`."""
+    return np.concatenate(([True], ascending[1:] != ascending[:-1]))
+
+
+def _columns(name: str, given: EdgeInput) -> tuple[VertexArray, VertexArray, WeightArray | None]:
+    if isinstance(given, Edges):
+        columns: list[Any] = [given.source, given.target]
+        if given.weight is not None:
+            columns.append(given.weight)
+    elif isinstance(given, tuple) and given:
+        columns = _columns_of_tuple(name, given)
+    else:
+        columns = _columns_of_rows(name, given)
+    if len({len(column) for column in columns}) > 1:
+        lengths = ", ".join(str(len(column)) for column in columns)
+        raise InvalidBatch(f"{name} must have columns of one length, not {lengths}")
+    source, target = _vertices(name, columns[0]), _vertices(name, columns[1])
+    return source, target, _weights(name, columns[2]) if len(columns) == 3 else None
+
+
+def _columns_of_tuple(name: str, given: tuple[Any, ...]) -> list[Any]:
+    columns = [_array(name, column) for column in given]
+    if len(columns) not in {2, 3} or any(column.ndim != 1 for column in columns):
+        raise InvalidBatch(
+            f"{name} must be a tuple of columns (sources, targets[, weights]), or rows in a list"
+        )
+    return columns
+
+
+def _columns_of_rows(name: str, given: Any) -> list[Any]:
+    if isinstance(given, np.ndarray):
+        return _columns_of_array(name, given)
+    try:
+        rows = [tuple(row) for row in given]
+    except TypeError:
+        raise InvalidBatch(f"{name} must be rows (source, target[, weight]), not {given!r:.60}") from None
+    if not rows:
+        return [[], []]
+    if {len(row) for row in rows} not in ({2}, {3}):
+        raise InvalidBatch(f"{name} must have rows (source, target) or (source, target, weight), all alike")
+    return list(zip(*rows, strict=True))
+
+
+def _columns_of_array(name: str, given: NDArray[Any]) -> list[Any]:
+    if given.ndim == 2 and given.shape[1] in {2, 3}:
+        return [*(_whole(given[:, end]) for end in (0, 1)), *given.T[2:]]
+    if given.size == 0:
+        return [[], []]
+    raise InvalidBatch(f"{name} must have shape (n, 2) or (n, 3), not {given.shape}")
+
+
+def _whole(column: NDArray[Any]) -> NDArray[Any]:
+    """Return ids as integers where float weights beside them in one array made them floats."""
+    if column.dtype.kind == "f" and (np.abs(column) <= MOST_VERTICES).all() and (column % 1 == 0).all():
+        return column.astype(np.int64)
+    return column
+
+
+def distinct_vertices(name: str, given: ArrayLike) -> VertexArray:
+    """Return vertices ascending, each once, or refuse what no graph can have."""
+    vertices = np.sort(_vertices(name, given))
+    return _frozen(vertices[_first_of_each(vertices)] if len(vertices) else vertices)
+
+
+def _vertices(name: str, given: Any) -> VertexArray:
+    array = _array(name, given)
+    if array.ndim != 1:
+        raise InvalidBatch(f"{name} must hold vertices in one dimension, not {array.ndim}")
+    if array.size == 0:
+        return np.empty(0, np.int32)
+    # Python's whole numbers beyond 64 bits make an object array; they can be compared all the same.
+    huge = array.dtype == object and all(type(vertex) is int for vertex in array)
+    if array.dtype.kind not in "iu" and not huge:
+        raise InvalidBatch(f"{name} must hold whole numbers as vertices, not {array.dtype}")
+    least, most = array.min(), array.max()
+    if least < 0 or most >= MOST_VERTICES:
+        culprit = least if least < 0 else most
+        raise InvalidBatch(f"vertex {culprit} in {name} must be at least 0 and below {MOST_VERTICES}")
+    return array.astype(np.int32)
+
+
+def _weights(name: str, given: Any) -> WeightArray:
+    array = _array(name, given)
+    if array.size == 0:
+        return np.empty(0, np.float32) if array.dtype.kind == "f" else np.empty(0, np.int32)
+    if array.dtype.kind not in "iuf" or array.ndim != 1:
+        raise InvalidBatch(f"{name} must have one number as weight of each edge, not {array[0]!r}")
+    real = array.dtype.kind == "f"
+    bad = ~(np.isfinite(array) & (array >= 0)) if real else array < 0
+    if bad.any():
+        raise InvalidBatch(f"weight {array[bad][0]} in {name} must be a finite number of at least 0")
+    limit = np.finfo(np.float32).max if real else np.iinfo(np.int32).max
+    if array.max() > limit:
+        raise InvalidBatch(
+            f"weight {array.max()} in {name} must fit into a 32-bit {'float' if real else 'integer'}"
+        )
+    if not real:
+        return array.astype(np.int32)
+    # Adding zero makes 0.0 of -0.0, whose bit pattern would order before every other weight.
+    return array.astype(np.float32) + np.float32(0)
+
+
+def _array(name: str, given: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise InvalidBatch(f"{name} must hold one number in each place, not sequences of them") from None
+
+
+def _frozen(column: Column) -> Column:
+    column.flags.writeable = False
+    return column
+
 
 __all__ = ["Batch", "EdgeInput", "Edges", "edge_keys"]
 

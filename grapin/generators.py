@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument
-from grapin.randomness import Draws
+from grapin.random import Draws
 from grapin.units import format_count
 from grapin.validation import check_integer, nearest
 

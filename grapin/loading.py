@@ -8,11 +8,10 @@ import numpy as np
 
 from grapin.edges import EdgeList
 from grapin.files import load_edges
-from grapin.files.numbers import WEIGHTS
-from grapin.files.repeats import merge, select
+from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph
-from grapin.graph.allocation import Allocate
+from grapin.graph.memory import Allocate
 from grapin.validation import check_choice
 
 _TYPES = ("none", "int32", "float32")

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.counters import Counters, count_reads
+from grapin.device import Work
 from grapin.errors import InvalidFile
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
-from grapin.work import Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""

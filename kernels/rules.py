@@ -4,6 +4,12 @@ A value becomes a 32-bit key whose order is 'better first': a whole number is it
 float its bit pattern (IEEE 754 orders those like the numbers), and where larger is better the code is taken from
 `WORST_KEY` downwards. `offer(key, weight)` decodes, applies the program's `edge`, and encodes again; a result that
 does not fit becomes `TOO_LARGE`, which devices report instead of wrapping around.
+
+One 64-bit word a vertex: its key above its parent, so that both change in one atomic step.
+
+A key is an order-preserving code of the value, smaller is better; see `rules.py`. Among words, a smaller key
+wins whatever the parent. Two parents are no vertices: `NO_PARENT` marks a root, `PENDING` a vertex whose
+support was taken away and whose fate is not decided yet.
 """
 
 import hashlib
@@ -16,9 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.kernels.words import NO_KEY, WORST_KEY
 from grapin.programs.program import UNREACHED as UNREACHED_VALUE
 from grapin.programs.program import Monotone
+
+NO_KEY = np.uint32(0xFFFFFFFF)
+"""The key of a vertex that nothing reaches; every real key is smaller."""
+WORST_KEY = np.uint32(0xFFFFFFFE)
+NO_PARENT = np.uint32(0xFFFFFFFF)
+PENDING = np.uint32(0xFFFFFFFE)
+UNREACHED = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""No key, no parent."""
+SHIFT = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+
 
 _STEP = "Failed in nopython mode pipeline"
 """So begins each line that says only at which step of compilation an error came up."""

@@ -4,14 +4,11 @@
 answers from scratch; the verifiers accept every legal answer, parents included, and name what is wrong.
 """
 
-from grapin.reference.changes import Arc, Changes, Weight
-from grapin.reference.edge_source import Arcs, EdgeSource
-from grapin.reference.forest import NO_PARENT
-from grapin.reference.graph import ReferenceGraph
-from grapin.reference.pagerank import pagerank
-from grapin.reference.programs import bfs, connected_components, sssp, sswp
-from grapin.reference.rules import UNREACHED, WIDEST
+from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.reference.graph import Arc, Changes, ReferenceGraph, Weight
+from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, pagerank, sssp, sswp
 from grapin.reference.verify import (
+    NO_PARENT,
     verify_bfs,
     verify_components,
     verify_pagerank,

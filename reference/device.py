@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.device import Query, Work
 from grapin.errors import InvalidArgument, WrongAnswer
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.graph.change import Applied
+from grapin.graph.packed import Lists, Snapshot
 from grapin.programs.program import UNREACHED, Accumulative, Monotone, Program
-from grapin.reference.edge_source import Arcs
-from grapin.reference.forest import NO_PARENT
-from grapin.reference.pagerank import pagerank
-from grapin.systems import System
-from grapin.work import Query, Work
+from grapin.reference.arcs import Arcs
+from grapin.reference.programs import pagerank
+from grapin.reference.verify import NO_PARENT
+from grapin.system import System
 
 name = "reference"
 

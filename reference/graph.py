@@ -4,9 +4,14 @@ A graph is a set of existing vertices, a set of freed ones, and a dictionary fro
 tried out on a copy that takes the graph's place only when all of it went well, which makes "whole or not at
 all" true by construction. It costs time and memory in the size of the graph, on purpose: this is the judge of
 the store, not its rival.
+
+`Changes`: what a batch really changed, as plain dictionaries and sets that compare with `==`.
+
+What a graph does with the weight it is given: keep none, 32-bit whole numbers, or 32-bit floats.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from operator import add
 from typing import Any, Self
@@ -16,10 +21,78 @@ from numpy.typing import ArrayLike, NDArray
 
 from grapin.batch import Batch, Edges
 from grapin.edges import VertexArray, WeightArray
-from grapin.errors import InvalidArgument, InvalidBatch
-from grapin.reference.changes import Arc, Changes, Weight
-from grapin.reference.weights import KINDS, kind_of, stored_weight
+from grapin.errors import GrapinError, InvalidArgument, InvalidBatch
 from grapin.validation import check_choice
+
+Arc = tuple[int, int]
+"""Source and target; an undirected edge between two vertices is two arcs."""
+
+Weight = int | float | None
+"""None on a graph without weights; a float is always exactly representable in 32 bits."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The difference between two versions of a graph, and what of the batch made no difference.
+
+    Everything is said in arcs as they are stored: on an undirected graph each edge counts once a direction,
+    in `ignored` and `unchanged` too.
+    """
+
+    version: int
+    """How many batches the graph has seen, this one included."""
+    inserted: dict[Arc, Weight]
+    deleted: dict[Arc, Weight]
+    """Arcs that are gone with the weight they had, those of deleted vertices included."""
+    reweighted: dict[Arc, tuple[Weight, Weight]]
+    """Arcs that were there before and after: the weight before, and the different weight after."""
+    inserted_vertices: frozenset[int]
+    deleted_vertices: frozenset[int]
+    ignored: int
+    """Mutations of what is not there, and insertions of vertices that are: a strict graph refuses these."""
+    unchanged: int
+    """Arcs that were given the weight they had already."""
+
+
+KINDS = ("none", "int32", "float32")
+
+
+def kind_of(weight: ArrayLike | None) -> str:
+    """Return the kind of weights that an array asks for when nobody says."""
+    if weight is None:
+        return "none"
+    return "float32" if np.asarray(weight).dtype.kind == "f" else "int32"
+
+
+def stored_weight(kind: str, given: Weight = None, error: type[GrapinError] = InvalidBatch) -> Weight:
+    """Return the weight as a graph of this kind stores it, or refuse one that the kind cannot hold."""
+    if kind == "none":
+        if given is not None:
+            raise error(f"weight {given} must not be given: the graph has no weights")
+        return None
+    if given is None:
+        raise error(f"weight must be given for each edge: the graph has {kind} weights")
+    if not 0 <= given < np.inf:
+        raise error(f"weight {given} must be a finite number of at least 0")
+    return _whole(given, error) if kind == "int32" else _float(given, error)
+
+
+def _whole(given: float, error: type[GrapinError]) -> int:
+    if isinstance(given, float):
+        raise error(f"weight {given} must be a whole number: the graph has int32 weights")
+    if given > np.iinfo(np.int32).max:
+        raise error(f"weight {given} must fit into a 32-bit integer")
+    return given
+
+
+def _float(given: float, error: type[GrapinError]) -> float:
+    if given > np.finfo(np.float32).max:
+        raise error(f"weight {given} must fit into a 32-bit float")
+    stored = float(np.float32(given))
+    if isinstance(given, int) and stored != given:
+        raise error(f"weight {given} must be exact as a 32-bit float")
+    return stored
+
 
 _KEPT_WEIGHT: dict[str, Any] = {
     "last": lambda _old, new: new,

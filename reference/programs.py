@@ -2,16 +2,93 @@
 
 Every function takes anything that lists its arcs (`Graph`, `ReferenceGraph`, `Arcs`) and returns one value
 for each id below `bound`. A vertex that does not exist has the value of one that is not reached.
+
+How a value travels over one edge: all that tells BFS, shortest, widest paths and components apart.
+
+A rule is monotone (a better value never makes a worse offer) and extensive (an offer is never better than the
+value it was made from). So the best value of a vertex is the best over all paths, whatever the order in which
+edges are looked at, and going round a cycle never pays. Both hold for 32-bit float sums too, because rounding
+keeps order: the distance is the smallest of the sums added up from the source onwards, each step rounded.
+
+PageRank from scratch: every vertex passes on what it has, again and again, until the ranks stand still.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.reference import rules
-from grapin.reference.edge_source import Arcs, EdgeSource
-from grapin.reference.rules import Rule, Values
+from grapin.errors import InvalidArgument
+from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.validation import refuse
+
+UNREACHED = int(np.iinfo(np.int64).max)
+"""Depth, distance or label of a vertex that is not reached or does not exist; infinity with float weights."""
+
+WIDEST = int(np.iinfo(np.int64).max)
+"""Width of a source, as no edge narrows the empty path; infinity with float weights. Unreached is width 0."""
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What sources start with, what the unreached have, and what an arc offers to its target."""
+
+    best: int | float
+    """The value of a source."""
+    worst: int | float
+    """The value of a vertex that is not reached; no offer is ever made from it."""
+    dtype: type[np.generic]
+    offer: Callable[[Values, Values], Values]
+    """From the values at the arcs' sources and the arcs' weights to the values offered to their targets."""
+    choose: np.ufunc
+    """`np.minimum` or `np.maximum`: the better of two values."""
+
+    def offers(self, arcs: Arcs, values: Values) -> Values:
+        """Return what each arc offers to its target, `worst` where its source has nothing to offer."""
+        offered = np.full(len(arcs.source), self.worst, dtype=self.dtype)
+        reached = values[arcs.source] != self.worst
+        weight = np.ones(len(arcs.source), np.int64) if arcs.weight is None else arcs.weight
+        try:
+            with np.errstate(over="raise"):
+                offered[reached] = self.offer(values[arcs.source[reached]], weight[reached])
+        except FloatingPointError:
+            raise InvalidArgument(
+                "weights must be small enough that no distance overflows a 32-bit float"
+            ) from None
+        return offered
+
+
+def steps() -> Rule:
+    """BFS: one more than the depth at the source."""
+    return Rule(0, UNREACHED, np.int64, lambda depth, _weight: depth + 1, np.minimum)
+
+
+def distance(arcs: Arcs) -> Rule:
+    """SSSP: the distance at the source plus the weight, exact in int64 or rounded to float32 at each step."""
+    if _floats(arcs):
+        return Rule(0.0, np.inf, np.float32, lambda far, weight: far + weight, np.minimum)
+    return Rule(0, UNREACHED, np.int64, lambda far, weight: far + weight, np.minimum)
+
+
+def width(arcs: Arcs) -> Rule:
+    """SSWP: the smaller of the width at the source and the weight; a path of width 0 is no path."""
+    if _floats(arcs):
+        return Rule(np.inf, 0.0, np.float32, np.minimum, np.maximum)
+    return Rule(WIDEST, 0, np.int64, np.minimum, np.maximum)
+
+
+def smallest_label() -> Rule:
+    """Components: the label at the source, unchanged."""
+    return Rule(0, UNREACHED, np.int64, lambda label, _weight: label, np.minimum)
+
+
+def _floats(arcs: Arcs) -> bool:
+    return arcs.weight is not None and arcs.weight.dtype.kind == "f"
+
 
 Sources = int | Iterable[int]
 """One source vertex, or several that all start with the best value."""
@@ -19,7 +96,7 @@ Sources = int | Iterable[int]
 
 def bfs(graph: EdgeSource, sources: Sources) -> NDArray[np.int64]:
     """Return the fewest edges on a path from any source to each vertex, `UNREACHED` where there is none."""
-    return _from_sources(Arcs.of(graph), rules.steps(), sources)
+    return _from_sources(Arcs.of(graph), steps(), sources)
 
 
 def sssp(graph: EdgeSource, sources: Sources) -> NDArray[np.int64] | NDArray[np.float32]:
@@ -29,7 +106,7 @@ def sssp(graph: EdgeSource, sources: Sources) -> NDArray[np.int64] | NDArray[np.
     the least of the float32 sums along paths from the source onwards, infinity where there is no path.
     """
     arcs = Arcs.of(graph)
-    return _from_sources(arcs, rules.distance(arcs), sources)
+    return _from_sources(arcs, distance(arcs), sources)
 
 
 def sswp(graph: EdgeSource, sources: Sources) -> NDArray[np.int64] | NDArray[np.float32]:
@@ -38,7 +115,7 @@ def sswp(graph: EdgeSource, sources: Sources) -> NDArray[np.int64] | NDArray[np.
     A source is `WIDEST` (infinite with float32 weights); without a path, or none wider than 0, it is 0.
     """
     arcs = Arcs.of(graph)
-    return _from_sources(arcs, rules.width(arcs), sources)
+    return _from_sources(arcs, width(arcs), sources)
 
 
 def connected_components(graph: EdgeSource) -> NDArray[np.int64]:
@@ -47,8 +124,8 @@ def connected_components(graph: EdgeSource) -> NDArray[np.int64]:
     The label of a vertex that does not exist is `UNREACHED`.
     """
     arcs = Arcs.of(graph)
-    labels = np.where(arcs.existing, np.arange(arcs.bound), rules.UNREACHED)
-    return _fixed_point(arcs.both_ways(), rules.smallest_label(), labels)
+    labels = np.where(arcs.existing, np.arange(arcs.bound), UNREACHED)
+    return _fixed_point(arcs.both_ways(), smallest_label(), labels)
 
 
 def _from_sources(arcs: Arcs, rule: Rule, sources: Sources) -> Values:
@@ -65,3 +142,37 @@ def _fixed_point(arcs: Arcs, rule: Rule, values: Values) -> Values:
         if np.array_equal(better, values):
             return values
         values = better
+
+
+STANDS_STILL = 1e-14
+"""Ranks are done when a round moves less than this part of their sum, about what float64 can tell apart."""
+
+
+def pagerank(graph: EdgeSource, damping: float = 0.85) -> NDArray[np.float64]:
+    """Return each vertex's rank; the ranks of the existing vertices sum to 1, others have 0.
+
+    Solves y = 1 + damping * P'y, where P splits a vertex's amount evenly over its out-edges and a vertex
+    without out-edges passes nothing on, then scales y to sum 1. That equals the usual definition in which
+    such a vertex passes its rank on to all vertices evenly: the even share only scales the constant term.
+    """
+    if not 0.0 <= damping < 1.0:
+        refuse("damping", damping, "be at least 0 and below 1")
+    arcs = Arcs.of(graph)
+    base = arcs.existing.astype(np.float64)
+    if not base.any():
+        return base
+    amounts = base
+    while True:
+        passed_on = base + damping * _pass_on(arcs, amounts)
+        if np.abs(passed_on - amounts).sum() <= STANDS_STILL * passed_on.sum():
+            ranks: NDArray[np.float64] = passed_on / passed_on.sum()
+            return ranks
+        amounts = passed_on
+
+
+def _pass_on(arcs: Arcs, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    degrees = np.bincount(arcs.source, minlength=arcs.bound)
+    shares = amounts[arcs.source] / degrees[arcs.source]
+    received = np.zeros(arcs.bound)
+    np.add.at(received, arcs.target, shares)
+    return received

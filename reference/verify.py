@@ -4,36 +4,69 @@ Parents are not unique, so answers are held against what makes them right instea
 sources have the best value, every other reached vertex has exactly what the edge from its parent offers, no
 edge offers anything better, and following parents ends at a source. Together these prove the values: the
 parents spell out a path that attains each, and no path can do better, by induction along it.
+
+Parents as a forest: each parent is one existing edge away, and following parents always ends.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grapin.errors import WrongAnswer
-from grapin.reference import rules
-from grapin.reference.edge_source import Arcs, EdgeSource
-from grapin.reference.forest import NO_PARENT, check_forest, parent_arcs
-from grapin.reference.pagerank import pagerank
-from grapin.reference.programs import Sources, connected_components
-from grapin.reference.rules import Rule, Values
+from grapin.reference import programs
+from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.reference.programs import Rule, Sources, Values, connected_components, pagerank
+
+NO_PARENT = -1
+"""The parent of a source, of a component's smallest vertex, and of a vertex that is not reached."""
+
+
+def parent_arcs(arcs: Arcs, children: NDArray[np.intp], parents: Values) -> Arcs:
+    """Return the arc from each child's parent to the child, row by row, or refuse a missing one."""
+    known = arcs.source.astype(np.int64) << 32 | arcs.target
+    order = np.argsort(known)
+    wanted = parents[children].astype(np.int64) << 32 | children
+    places = np.searchsorted(known, wanted, sorter=order)
+    found = places < len(known)
+    found[found] = known[order[places[found]]] == wanted[found]
+    if not found.all():
+        child = int(children[np.argmin(found)])
+        raise WrongAnswer(
+            f"vertex {child} has parent {parents[child]}, expected the source of an edge to {child}"
+        )
+    chosen = order[places]
+    weight = None if arcs.weight is None else arcs.weight[chosen]
+    return Arcs(arcs.source[chosen], arcs.target[chosen], weight, arcs.bound, arcs.existing)
+
+
+def check_forest(parents: Values) -> None:
+    """Raise `WrongAnswer` naming a vertex on a cycle of parents, if there is one."""
+    ancestors = parents.astype(np.int64)
+    for _ in range(len(parents).bit_length()):
+        # Each round doubles how far up `ancestors` looks, so after this loop it looks past any path's length.
+        ancestors = np.where(ancestors == NO_PARENT, NO_PARENT, ancestors[ancestors])
+    if (ancestors != NO_PARENT).any():
+        vertex = int(ancestors[np.argmax(ancestors != NO_PARENT)])
+        raise WrongAnswer(
+            f"vertex {vertex} has parent {parents[vertex]}, expected a path of parents that ends, not a cycle"
+        )
 
 
 def verify_bfs(graph: EdgeSource, sources: Sources, depths: ArrayLike, parents: ArrayLike) -> None:
     """Raise `WrongAnswer` unless these are the depths from the sources and parents that explain them."""
     arcs = Arcs.of(graph)
-    _verify_paths(arcs, rules.steps(), sources, depths, parents)
+    _verify_paths(arcs, programs.steps(), sources, depths, parents)
 
 
 def verify_sssp(graph: EdgeSource, sources: Sources, distances: ArrayLike, parents: ArrayLike) -> None:
     """Raise `WrongAnswer` unless these are the shortest distances and parents that explain them."""
     arcs = Arcs.of(graph)
-    _verify_paths(arcs, rules.distance(arcs), sources, distances, parents)
+    _verify_paths(arcs, programs.distance(arcs), sources, distances, parents)
 
 
 def verify_sswp(graph: EdgeSource, sources: Sources, widths: ArrayLike, parents: ArrayLike) -> None:
     """Raise `WrongAnswer` unless these are the largest widths and parents that explain them."""
     arcs = Arcs.of(graph)
-    _verify_paths(arcs, rules.width(arcs), sources, widths, parents)
+    _verify_paths(arcs, programs.width(arcs), sources, widths, parents)
 
 
 def verify_components(graph: EdgeSource, labels: ArrayLike, parents: ArrayLike | None = None) -> None:
@@ -47,7 +80,7 @@ def verify_components(graph: EdgeSource, labels: ArrayLike, parents: ArrayLike |
     if parents is not None:
         roots = got == np.arange(arcs.bound)
         origin = _one_each("parents", parents, arcs, np.int64)
-        _verify_parents(arcs, rules.smallest_label(), got, origin, roots)
+        _verify_parents(arcs, programs.smallest_label(), got, origin, roots)
 
 
 def verify_pagerank(

@@ -4,32 +4,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grapin.sim.closed_form import copy_to_device, copy_to_host, read_requests
+    from grapin.sim.closed_form import copy_to_device, copy_to_host, hardware_counters, read_requests
     from grapin.sim.machine import Gpu, Host, Machine
+    from grapin.sim.machines import MACHINES, find_machine
+    from grapin.sim.predict import Combination, replay, sweep
     from grapin.sim.prediction import Prediction
-    from grapin.sim.presets import MACHINES, find_machine
-    from grapin.sim.profiler import hardware_counters
-    from grapin.sim.replaying import replay
-    from grapin.sim.sweeping import Combination, sweep
     from grapin.sim.systems import MODEL_SYSTEMS, ModelSystem, find_model_system
 
 _HOMES = {
-    "Combination": "grapin.sim.sweeping",
+    "Combination": "grapin.sim.predict",
     "Gpu": "grapin.sim.machine",
     "Host": "grapin.sim.machine",
-    "MACHINES": "grapin.sim.presets",
+    "MACHINES": "grapin.sim.machines",
     "MODEL_SYSTEMS": "grapin.sim.systems",
     "Machine": "grapin.sim.machine",
     "ModelSystem": "grapin.sim.systems",
     "Prediction": "grapin.sim.prediction",
     "copy_to_device": "grapin.sim.closed_form",
     "copy_to_host": "grapin.sim.closed_form",
-    "find_machine": "grapin.sim.presets",
+    "find_machine": "grapin.sim.machines",
     "find_model_system": "grapin.sim.systems",
-    "hardware_counters": "grapin.sim.profiler",
+    "hardware_counters": "grapin.sim.closed_form",
     "read_requests": "grapin.sim.closed_form",
-    "replay": "grapin.sim.replaying",
-    "sweep": "grapin.sim.sweeping",
+    "replay": "grapin.sim.predict",
+    "sweep": "grapin.sim.predict",
 }
 
 __all__ = [

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from grapin.cache.settings import CacheSettings
 from grapin.errors import InvalidArgument, MissingDependency
 from grapin.sim.machine import Machine
-from grapin.sim.presets import find_machine
-from grapin.sim.replaying import replay
+from grapin.sim.machines import find_machine
+from grapin.sim.predict import replay
 from grapin.sim.systems import ModelSystem
-from grapin.systems import System
+from grapin.system import System
 from grapin.trace import Trace
 
 FREE: Mapping[str, tuple[float, float]] = {

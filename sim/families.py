@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument, InvalidFile
 from grapin.generators import HEAVIEST, is_specification
-from grapin.randomness import Draws
+from grapin.random import Draws
 
 DEGREES = "degrees:"
 """How the name of a graph begins that stands for a file of degrees."""

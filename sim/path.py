@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.sim.machine import Machine
-from grapin.sim.requests import KINDS, SECTOR, first_sector, request_bytes
+from grapin.sim.oracle.requests import KINDS, SECTOR, first_sector, request_bytes
 from grapin.validation import check_integer
 
 TICKS_PER_SECOND = 10**15
@@ -133,7 +133,7 @@ class Path:
 
     @cached_property
     def request_costs(self) -> tuple[Cost, ...]:
-        """The cost of each code of `grapin.sim.requests`."""
+        """The cost of each code of `grapin.sim.oracle.requests`."""
         return tuple(
             self.read_cost(request_bytes(code), SECTOR * first_sector(code)) for code in range(KINDS)
         )

@@ -5,17 +5,32 @@ a few requests before it: it leaves when the wire is free and when the request t
 as there are tags, is answered; it waits for host memory behind the one before it, and so does its answer for the wire
 down. That is a handful of maxima and sums a request, in whole ticks, and gives what the event model gives, exactly;
 filling the pipeline, being bound by tags or by the link, and draining need no formulas of their own.
+
+`Replayed`: what the reads of a trace take, iteration by iteration, as the event model and the fast replay say it.
+
+Mixes: requests of which only the number of each size is known, sent in an even mixture.
+
+Lists walked by single threads and lists loaded into a cache have no order on the link that would mean anything; they
+pass the same stations as all other requests, mixed as evenly as their numbers allow.
+
+The fast form of the copy engine: how long one copy takes that has the link to itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
-from grapin.sim.path import Cost, Path
-from grapin.sim.requests import BARRIER, KINDS
+from grapin.counters import REQUEST_SIZES
+from grapin.sim.access import WARP, count_thread_reads
+from grapin.sim.iterations import Iterations
+from grapin.sim.oracle.requests import BARRIER, CAPACITY, KINDS, request_bytes
+from grapin.sim.path import Cost, Path, to_seconds
+from grapin.trace import Trace
+from grapin.validation import check_integer
 
 UP, MEMORY, DOWN, TAG, CREDIT, STATE = range(6)
 """Places in the state: until when each station is taken, and whose tag and credit the next request gets."""
@@ -99,3 +114,103 @@ def _serve(
         else:
             counts[code] += 1
             send(code, 0, costs, delays, answered, credited, state)
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """Requests by kind, and time, of each iteration; columns have one entry an iteration, in order."""
+
+    path: Path
+    phase: NDArray[np.int32]
+    iteration: NDArray[np.int32]
+    ticks: NDArray[np.int64]
+    """Femtoseconds from the launch to the last data's arrival."""
+    kinds: NDArray[np.int64]
+    """How many requests of each code (`grapin.sim.oracle.requests`), one column a code."""
+
+    def __len__(self) -> int:
+        return len(self.ticks)
+
+    @property
+    def seconds(self) -> float:
+        """How long all iterations take, one after the other."""
+        return to_seconds(int(self.ticks.sum()))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many requests of 32, 64, 96 and 128 bytes each iteration makes."""
+        by_size = [request_bytes(code) for code in range(KINDS)]
+        return np.stack(
+            [self.kinds[:, np.equal(by_size, size)].sum(axis=1) for size in REQUEST_SIZES], axis=1
+        )
+
+    @property
+    def requests(self) -> Mapping[int, int]:
+        """How many requests of each size all iterations make."""
+        return dict(zip(REQUEST_SIZES, self.sizes.sum(axis=0).tolist(), strict=True))
+
+    def total(self, part: str) -> int:
+        """Return the sum of one field of `Cost` over all requests: `payload`, `down_bytes`, `host_bytes`, ..."""
+        return int(self.kinds.sum(axis=0) @ self.path.request_table[:, Cost._fields.index(part)])
+
+
+SIZES = 4
+"""Requests have one to four sectors; their codes, for those that begin with a line, are 0 to 3."""
+
+
+def replay_threads(trace: Trace, path: Path, iterations: Iterations) -> Replayed:
+    """Say what the reads of a trace take when each list is walked by one thread, 32 vertices side by side."""
+    reads = trace.reads
+    kinds = np.zeros((len(iterations), KINDS), np.int64)
+    for place, rows in enumerate(iterations.rows()):
+        # Threads of one warp are neighbours by number, in one direction and in one array.
+        warps = 2 * (reads["vertex"][rows].astype(np.int64) // WARP) + reads["inward"][rows]
+        order = np.argsort(warps, kind="stable")
+        starts, lengths, arrays = (reads[name][rows][order] for name in ("start", "length", "arrays"))
+        for array in (1, 2):
+            some = arrays >= array
+            found = count_thread_reads(warps[order][some], starts[some], lengths[some])
+            kinds[place, :SIZES] += list(found.requests.values())
+    ticks = mix_ticks(path, kinds[:, :SIZES]) + path.launch
+    number = reads["iteration"][iterations.begin]
+    return Replayed(path, iterations.phase.astype(np.int32), number, ticks, kinds)
+
+
+def mix_ticks(path: Path, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how long each row of requests takes, of which there are so many of one to four sectors."""
+    stations = Stations(path, path.request_costs, path.window)
+    ticks = [stations.serve(codes, int(codes[-1] == BARRIER))[0] for row in sizes for codes in _mixture(row)]
+    return np.concatenate([np.empty(0, np.int64), *ticks])
+
+
+def _mixture(counts: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the codes of so many requests of each size, evenly mixed, and a barrier at the end."""
+    blocks = max(1, -(-int(counts.sum()) // CAPACITY))
+    bounds = np.arange(blocks + 1)[:, None] * counts // blocks
+    for block, some in enumerate(np.diff(bounds, axis=0)):
+        codes = np.repeat(np.arange(SIZES, dtype=np.uint8), some)
+        share = np.concatenate([(np.arange(count) + 0.5) / count for count in some if count] or [np.empty(0)])
+        mixed = codes[np.argsort(share, kind="stable")]
+        yield np.append(mixed, np.uint8(BARRIER)) if block == blocks - 1 else mixed
+
+
+_WHOLE, _TAIL = 0, 1
+"""Codes of the copy engine's steps."""
+
+
+def copy_ticks(path: Path, size: int, *, to_host: bool = False) -> int:
+    """Return how long `grapin.sim.oracle.zero_copy` takes to copy so many bytes on an idle link."""
+    check_integer("size", size, least=0)
+    burst, cost = (path.write_burst, path.write_cost) if to_host else (path.read_burst, path.read_cost)
+    whole, tail = divmod(size, burst)
+    stations = Stations(path, [cost(burst), cost(max(1, tail))], path.bursts, writing=to_host)
+    for codes in _blocks(whole, tail):
+        ticks, _ = stations.serve(codes, int(codes[-1] == BARRIER))
+    return int(ticks[0])
+
+
+def _blocks(whole: int, tail: int) -> Iterator[NDArray[np.uint8]]:
+    for _ in range(whole // CAPACITY):
+        yield np.full(CAPACITY, _WHOLE, np.uint8)
+    rest = [_WHOLE] * (whole % CAPACITY) + [_TAIL] * (tail > 0) + [BARRIER]
+    yield np.array(rest, np.uint8)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grapin.errors import InvalidArgument
-from grapin.sim.requests import ALONE, ANY_LENGTH
-from grapin.systems import SYSTEMS, System
+from grapin.sim.oracle.requests import ALONE, ANY_LENGTH
+from grapin.system import SYSTEMS, System
 from grapin.trace import Trace
 from grapin.validation import check_choice
 
@@ -45,9 +45,9 @@ class ModelSystem:
     access: Access = "aligned"
     """How threads walk a list that they read by requests; see `grapin.sim.access`."""
     alone: int = ALONE
-    """Up to so many elements a list is one warp's, which waits for each line of it; see `grapin.sim.requests`."""
+    """Up to so many elements a list is one warp's, which waits for each line of it: `grapin.sim.oracle.requests`."""
     advice: str = "none"
-    """What the driver is told about pages; see `grapin.sim.unified.Advice`."""
+    """What the driver is told about pages; see `grapin.sim.paging.Advice`."""
 
     @classmethod
     def of(cls, system: System) -> "ModelSystem":

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from grapin import Graph
 from grapin.cache import CacheSettings, HotCache, Plan
-from grapin.cache.mutations import Records
-from grapin.cache.plan import Step
+from grapin.cache.records import Records, Step
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 

@@ -1,7 +1,7 @@
 """A device of your own with a bug in it: when a batch does nothing but re-weight edges, it overlooks that."""
 
+from grapin.device import Work
 from grapin.reference import device as reference
-from grapin.work import Work
 
 name = "forgetful"
 unavailable = reference.unavailable

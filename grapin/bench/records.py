@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grapin.bench.measuring import Measurement
+from grapin.bench.measure import Measurement
 from grapin.bench.suite import Case, Suite
 from grapin.errors import InvalidFile
 

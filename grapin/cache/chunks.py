@@ -4,10 +4,18 @@ This is the memory of the paper's Algorithm 3. New lists are put behind the last
 only marked; its space comes back when room is needed: then the chunks with marked space are compacted, lists of the
 emptiest are moved behind those of the fullest, and what is emptied that way takes new lists. Chunks that nothing left
 stay as they are.
+
+`Holdings`: what is known of each list, and what the device holds of it.
+
+Arrays are by place: twice the vertex, plus one for its in-list.
+
+How often each list was read in the last batches: one saturating byte a list and batch, the oldest forgotten.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grapin.cache.settings import ELEMENT, CacheSettings
 
 NOWHERE = -1
 
@@ -152,3 +160,147 @@ class Chunks:
         self._tails[chunk] += total
         self._live[chunk] += total
         self.note(places)
+
+
+MOST = 255
+"""What a byte can count; the paper finds tens to a few hundred reads a vertex and batch (Grapin §5.1)."""
+
+
+class AccessWindow:
+    """Counts of the batch under way and of the `window` batches before it.
+
+    The paper shifts one integer a vertex to the right when a batch ends. Here the batches' bytes lie in a ring of rows,
+    and the row that falls out is cleared only where it counted: a batch costs what it read, not what there is.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._counts = np.zeros((window + 1, 0), np.uint8)
+        self._touched: list[list[NDArray[np.int64]]] = [[] for _ in range(window + 1)]
+        self._current = 0
+        self._forgotten: list[NDArray[np.int64]] = []
+
+    def grow(self, places: int) -> None:
+        """Make room for lists below `places`."""
+        missing = places - self._counts.shape[1]
+        self._counts = np.pad(self._counts, ((0, 0), (0, missing)))
+
+    def advance(self) -> None:
+        """End the batch under way, and forget the oldest."""
+        self._current = (self._current + 1) % len(self._counts)
+        self._forgotten = self._touched[self._current]
+        for places in self._touched[self._current]:
+            self._counts[self._current, places] = 0
+        self._touched[self._current] = []
+
+    def count(self, places: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        """Count reads of lists in the batch under way; each list is named once."""
+        row = self._counts[self._current]
+        before = row[places]
+        row[places] = np.minimum(before + times, MOST)
+        self._touched[self._current].append(places[before == 0])
+
+    def take_forgotten(self) -> list[NDArray[np.int64]]:
+        """Return, once, the lists that the batch read which fell out of the window last."""
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+    def touched(self) -> NDArray[np.int64]:
+        """Return the lists that the batches of the window read, each once."""
+        found = [np.empty(0, np.int64)]
+        for age, row in enumerate(self._ages()):
+            places = np.concatenate([np.empty(0, np.int64), *self._touched[row]])
+            found.append(places[~self.history(places)[:age].any(axis=0)])
+        return np.concatenate(found)
+
+    def history(self, places: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the counts of the batch under way and of those before it, a row each, the latest first."""
+        return np.stack([self._counts[row, places] for row in self._ages()])
+
+    def hotness(self) -> NDArray[np.int64]:
+        """Return for every list how often the finished batches of the window read it."""
+        finished: NDArray[np.int64] = self._counts[self._ages()[1:]].sum(axis=0, dtype=np.int64)
+        return finished
+
+    def _ages(self) -> list[int]:
+        """Return the rows of the ring, that of the batch under way first."""
+        rows = len(self._counts)
+        return [(self._current - age) % rows for age in range(rows)]
+
+
+SECTOR = 32
+"""Bytes of the smallest request to host memory."""
+PER_SECTOR = SECTOR // ELEMENT
+
+
+class Holdings:
+    """The state of a cache between batches, which policies look at and `HotCache` changes."""
+
+    def __init__(self, settings: CacheSettings, arrays: int) -> None:
+        self.arrays = arrays
+        """How many parallel arrays a copy has: neighbours and, if any program reads them, weights."""
+        element = ELEMENT * arrays
+        self.chunks = Chunks(settings.capacity // element, settings.chunk // element)
+        self.window = AccessWindow(settings.window)
+        self.batch = -1
+        """How many batches have begun; the first version is 0."""
+        self.places = 0
+        """Lists below this have an entry in the arrays below."""
+        self.starts = np.empty(0, np.int64)
+        """Where each list begins on the host, in elements, as its last read or change told."""
+        self.lengths = np.empty(0, np.int64)
+        self.copied = np.empty(0, np.uint8)
+        """How many arrays of each list there is a copy of."""
+        self.stored = np.empty(0, np.int64)
+        """How many elements those copies have."""
+        self.debts = np.empty(0, np.int64)
+        """Sectors of mutations that each copy has missed; 0 when it is up to date."""
+        self.behind = np.empty(0, np.int64)
+        """The batch of the first mutation it has missed."""
+        self.stretch = 0
+        """How many stretches of reads have begun."""
+        self.considered = np.empty(0, np.int64)
+        """The last stretch in which the whole of each list was read."""
+
+    def reach(self, places: Places) -> None:
+        """Make room for these lists; at least doubling, so that growth costs little per list."""
+        needed = int(places.max(initial=-1)) + 1
+        if needed <= self.places:
+            return
+        self.places = max(needed, 2 * self.places)
+        for name in ("starts", "lengths", "copied", "stored", "debts", "behind", "considered"):
+            array = getattr(self, name)
+            setattr(self, name, np.pad(array, (0, self.places - len(array))))
+        self.chunks.grow(self.places)
+        self.window.grow(self.places)
+
+    def learn(self, places: Places, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        """Remember where lists are on the host now."""
+        self.reach(places)
+        self.starts[places] = starts
+        self.lengths[places] = lengths
+
+    def sectors(self, places: Places) -> NDArray[np.int64]:
+        """Return how many sectors a read of one array of each list takes; none may be empty."""
+        starts = self.starts[places]
+        ends = starts + self.lengths[places] - 1
+        return ends // PER_SECTOR - starts // PER_SECTOR + 1
+
+    def has_slot(self, places: Places) -> NDArray[np.bool_]:
+        """Tell for which lists there is room on the device."""
+        slots: NDArray[np.bool_] = self.chunks.positions[places] != NOWHERE
+        return slots
+
+    def cacheable(self, places: Places) -> NDArray[np.bool_]:
+        """Tell which lists can be held at all: the empty need not, and those longer than a chunk cannot."""
+        return (self.lengths[places] > 0) & (self.lengths[places] <= self.chunks.chunk)
+
+    def forget(self, places: Places) -> None:
+        """Let copies be worthless; their slots stay."""
+        self.copied[places] = 0
+        self.debts[places] = 0
+        self.chunks.note(places)
+
+    def drop(self, places: Places) -> None:
+        """Give up copies and slots."""
+        self.forget(places)
+        self.chunks.release(places)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.cache.holdings import SECTOR, Places
-from grapin.cache.plan import Observed, Plan, Step
-from grapin.cache.policy import NOTHING
-from grapin.cache.traffic import count_phase
+from grapin.cache.chunks import SECTOR, Places
+from grapin.cache.policies import NOTHING
+from grapin.cache.records import Observed, Plan, Step, count_phase
 from grapin.counters import Counters
 
 if TYPE_CHECKING:
-    from grapin.cache.hot import HotCache
+    from grapin.cache.cache import HotCache
 
 NEVER = np.iinfo(np.int64).max
 """Behind every row."""

@@ -6,24 +6,18 @@ from typing import Any
 import click
 
 from grapin import testing
-from grapin.cli.common import (
-    cluster_option,
-    count_processes,
-    processes_option,
-    read_edges,
-    seed_option,
-)
-from grapin.cli.exit_codes import WRONG
-from grapin.cli.outputs import check_outputs, write_whole
+from grapin.cli.main import WRONG
+from grapin.cli.options import cluster_option, count_processes, processes_option, read_edges, seed_option
 from grapin.cli.tables import print_table
-from grapin.engine.caching import check_cache
-from grapin.engine.devices import DEVICES, open_device
+from grapin.cluster import check_cluster
+from grapin.device import DEVICES, open_device
+from grapin.engine.engine import check_cache
 from grapin.errors import InvalidArgument
 from grapin.graph import Graph
-from grapin.programs.finding import PROGRAMS, find_program
+from grapin.outputs import check_outputs, write_whole
+from grapin.programs.find import PROGRAMS, find_program
 from grapin.progress import progress
-from grapin.spread.cluster import check_cluster
-from grapin.systems import SYSTEMS, find_system
+from grapin.system import SYSTEMS, find_system
 from grapin.validation import check_integer
 
 _ANY_WEIGHTS = ("none", "0:1000", "0.0:1000.0")
@@ -44,7 +38,7 @@ _SIMULATED = "cudasim"
     "devices",
     default="auto",
     show_default=True,
-    help=f"auto, {', '.join(DEVICES)}, or FILE.py[:NAME] for one of your own (see grapin.work.Device).",
+    help=f"auto, {', '.join(DEVICES)}, or FILE.py[:NAME] for one of your own (see grapin.device.Device).",
 )
 @click.option("--system", "systems", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
 @click.option(

@@ -1,35 +1,182 @@
-"""`grapin compare`: what the model predicts beside what was measured, and a machine fitted to the difference."""
+"""`grapin compare`: what the model predicts beside what was measured, and a machine fitted to the difference.
+
+Runs that are measured: read and counted at once, and timed again where a GPU makes that worth while.
+
+Predicted over measured as a figure: a point for each kind, one where both agree.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from grapin.cache.settings import read_settings
+from grapin.cache.settings import CacheSettings, read_settings
 from grapin.cli import run
-from grapin.cli.error_plot import plot_errors
-from grapin.cli.measuring import Run, measure
-from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
-from grapin.cli.plotting import check_plot
+from grapin.cli.plots import check_plot
 from grapin.cli.recording import Recording, check_unrun, is_trace
+from grapin.cli.run import Outcome, check_workload, make_program
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
-from grapin.engine.devices import DEVICES, open_device
-from grapin.errors import InvalidArgument
-from grapin.measured.comparing import Row, compare
-from grapin.measured.measured import KINDS
-from grapin.measured.reading import read_measured
+from grapin.cli.workload import prepare
+from grapin.device import DEVICES, open_device
+from grapin.engine import Engine
+from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
+from grapin.measured.compare import Row, compare, read_measured
+from grapin.measured.measured import KINDS, Measured
+from grapin.measured.nvml import count_port
+from grapin.measured.run import from_record
+from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
+from grapin.programs.find import find_program
+from grapin.programs.program import Monotone
+from grapin.progress import progress
 from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
 from grapin.sim.machine import Machine
-from grapin.sim.presets import MACHINES, find_machine
-from grapin.sim.replaying import replay
-from grapin.sim.systems import check_recorded, find_model_system
-from grapin.systems import SYSTEMS, find_system
+from grapin.sim.machines import MACHINES, find_machine
+from grapin.sim.predict import replay
+from grapin.sim.systems import ModelSystem, check_recorded, find_model_system
+from grapin.system import SYSTEMS, System, find_system
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds
+
+
+def plot_errors(compared: Mapping[str, Sequence[Row]], path: Path) -> None:
+    """Draw the ratio of every kind that was measured and is not 0, a marker for each run."""
+    from matplotlib.figure import Figure
+
+    shown = {
+        title: {f"{row.kind} ({row.source})": row.predicted / row.measured for row in rows if row.measured}
+        for title, rows in compared.items()
+    }
+    names = list(dict.fromkeys(name for ratios in shown.values() for name in ratios))
+    figure = Figure(figsize=(9, 1.8 + 0.3 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    axes.axvline(1.0, color="#8d8d8d", linewidth=1)
+    for marker, (title, ratios) in zip("osD^vP*X" * len(shown), shown.items(), strict=False):
+        places = [names.index(name) for name in ratios]
+        axes.plot(list(ratios.values()), places, marker, label=title, alpha=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("predicted over measured")
+    figure.legend(loc="outside lower center")
+    figure.savefig(path)
+
+
+_TIMES = ("time of batches",)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run under one system: what it read, and what every instrument said of it."""
+
+    title: str
+    name: str
+    """Of the system."""
+    trace: Trace
+    measured: tuple[Measured, ...]
+    remark: str | None = None
+    """Why an instrument is missing."""
+
+    @property
+    def cache(self) -> CacheSettings | None:
+        """The cache it had, to replay with."""
+        about: dict[str, Any] | None = self.trace.about["cache"]
+        if about is None:
+            return None
+        return CacheSettings(**{name: value for name, value in about.items() if name != "arrays"})
+
+    @property
+    def system(self) -> ModelSystem:
+        """The system to replay it with: one that keeps copies where the run was told to."""
+        found = find_model_system(self.name)
+        # Any policy but none: which one it is, the settings say.
+        return found if self.cache is None else replace(found, cache="adaptive")
+
+
+def measure(
+    graph: str,
+    systems: Sequence[System],
+    *,
+    device: str,
+    cache: str | None,
+    name: str,
+    source: str,
+    threads: int | None,
+    **options: Any,
+) -> list[Run]:
+    """Run a graph under each system; options are those of `grapin run`.
+
+    Room for a cache goes to the systems that keep copies, or to all where a policy is named with it.
+
+    On a GPU each is run twice. Keeping a trace takes time, so the first run gives counters and trace; the second,
+    without one and with all kernels compiled, gives times and what the driver counted at the port.
+    """
+    check_workload(threads, options)
+    program = find_program(name)
+    wanted = source if issubclass(program, Monotone) and program.start is None else None
+    with Console(stderr=True).status(f"Reading {graph} ..."):
+        stream, sources = prepare(graph, source=wanted, **options)
+    made = make_program(program, None if wanted is None else sources)
+    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
+    timed = open_device(device).name == "cuda"
+    caching = [system for system in systems if system.cache != "none"]
+    if cache is None or ":" in cache or not caching:
+        caching = list(systems)
+
+    def run(system: System, advance: Callable[[int], None], *, trace: bool) -> Outcome:
+        engine = Engine(
+            stream.graph(),
+            made,
+            device=device,
+            system=system,
+            threads=threads,
+            trace=trace,
+            cache=cache if system in caching else None,
+        )
+        advance(1)
+        reports, edges = [], [engine.graph.edges]
+        for batch in islice(stream, count):
+            reports.append(engine.apply(batch))
+            edges.append(engine.graph.edges)
+            advance(1)
+        return Outcome(graph, engine, reports, edges, options["seed"], None)
+
+    runs = []
+    with progress("Running", len(systems) * (count + 1) * (1 + timed)) as advance:
+        for system in systems:
+            outcome = run(system, advance, trace=True)
+            record = outcome.record()
+            counted = replace(from_record(record), seconds=())
+            measured: tuple[Measured, ...] = (counted,)
+            remark = None
+            if timed:
+                measured, remark = _timed(counted, lambda: run(system, advance, trace=False).record())  # noqa: B023 - called at once
+            title = (
+                f"{made.name} on {graph}, {count} batches, system {system.name}, device {record['device']}"
+            )
+            runs.append(Run(title, system.name, outcome.engine.trace, measured, remark))
+    return runs
+
+
+def _timed(counted: Measured, run: Callable[[], dict[str, Any]]) -> tuple[tuple[Measured, ...], str | None]:
+    """Take times, and the port's counters where the driver has them, from a second run."""
+    remark = None
+    with ExitStack() as stack:
+        try:
+            port = stack.enter_context(count_port())
+        except (MissingDependency, DeviceUnavailable) as error:
+            port, remark = None, f"NVML was not read: {error}"
+        again = from_record(run())
+    counts = {kind: total for kind, total in counted.totals.items() if kind not in _TIMES}
+    times = {kind: total for kind, total in again.totals.items() if kind in _TIMES}
+    measured = (replace(counted, totals=counts), Measured("clock of the run", times, again.seconds))
+    return (measured if port is None else (*measured, port.measured)), remark
+
 
 _WRITE = {"": lambda value: format_count(int(value)), "bytes": format_bytes, "seconds": format_seconds}
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from grapin.cli.common import graph_argument, read_edges, reading_options, seed_option
-from grapin.cli.writing import write_edges
+from grapin.cli.options import graph_argument, read_edges, reading_options, seed_option
+from grapin.files.write import write_edges
 from grapin.units import format_count
 
 

@@ -13,26 +13,24 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from grapin.bench.surroundings import processor
-from grapin.cli.common import read_edges, reading_options, seed_option
-from grapin.cli.outputs import check_outputs, write_whole
-from grapin.cli.remaining import check_remaining
+from grapin.bench.machine import processor
+from grapin.cli.options import read_edges, reading_options, seed_option
 from grapin.cli.tables import print_table
-from grapin.cli.updates import fitting_size
+from grapin.cli.workload import check_remaining, fitting_size
 from grapin.counters import Counters
+from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
-from grapin.engine.devices import DEVICES, open_device
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
-from grapin.files.repeats import select
+from grapin.files.weights import select
 from grapin.graph import Graph
+from grapin.outputs import check_outputs, write_whole
 from grapin.programs import SSSP, PageRank
 from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
-from grapin.sim.combinations import combine
-from grapin.sim.presets import MACHINES
-from grapin.sim.sweeping import sweep
+from grapin.sim.machines import MACHINES
+from grapin.sim.predict import combine, sweep
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds

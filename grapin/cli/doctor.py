@@ -9,11 +9,11 @@ import click
 from rich.markup import escape
 
 from grapin import __version__
-from grapin.cli.exit_codes import WRONG
+from grapin.cli.main import WRONG
 from grapin.cli.tables import print_table
-from grapin.engine.devices import DEVICES, device, open_device
+from grapin.device import DEVICES, device, open_device
 from grapin.progress import progress
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.units import format_seconds
 from grapin.validation import check_integer
 
@@ -74,7 +74,7 @@ def _test(name: str, scale: int, seed: int) -> int:
 
     open_device(name)
     if name == "cuda":
-        from grapin.kernels.cuda.description import describe
+        from grapin.kernels.cuda.describe import describe
 
         print_table("this GPU", ("what", "value"), list(describe().items()), numbers=False)
     trials = []

@@ -12,13 +12,13 @@ from typing import Any
 
 import click
 
-from grapin.bench.surroundings import CHANGES, commit
-from grapin.cli.common import cluster_option
-from grapin.cli.exit_codes import MISSED
-from grapin.cli.outputs import check_outputs
+from grapin.bench.machine import CHANGES, commit
+from grapin.cli.main import MISSED
+from grapin.cli.options import cluster_option
 from grapin.errors import InvalidArgument, MissingDependency
+from grapin.outputs import check_outputs
+from grapin.pool import spread
 from grapin.progress import progress
-from grapin.spread import spread
 from grapin.units import format_seconds
 
 _CHECKOUT = Path(__file__).resolve().parents[2]

@@ -2,8 +2,8 @@
 
 import click
 
-from grapin.cli.common import seed_option
-from grapin.cli.writing import write_edges
+from grapin.cli.options import seed_option
+from grapin.files.write import write_edges
 from grapin.generators import generate
 from grapin.units import format_count
 

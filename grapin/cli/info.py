@@ -6,9 +6,9 @@ from typing import Any
 import click
 import numpy as np
 
-from grapin.cli.common import graph_argument, json_option, read_edges, reading_options, seed_option
+from grapin.cli.main import in_options
+from grapin.cli.options import graph_argument, json_option, read_edges, reading_options, seed_option
 from grapin.cli.tables import print_table
-from grapin.cli.wording import in_options
 from grapin.edges import EdgeList
 from grapin.stream import temporal
 from grapin.units import format_bytes, format_count

@@ -2,20 +2,83 @@
 
 To add a command, write `grapin/cli/NAME.py` with a `command` made by click, and add it to `COMMANDS`.
 A command's module is imported when it is needed, so that `grapin --help` does not load Numba.
+
+Refusals in the words of the command line: what Python calls `batch_size=0` is `--batch-size 0` there.
+
+Everything below the command line says `name=value must ...`, with the argument that a caller in Python gave. Only here
+is it known that the caller typed an option: so sentences are put into its words when they are printed, in one place.
+
+What the command line returns to the shell; 0 is success.
 """
 
 import os
+import re
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
 from grapin import __version__
-from grapin.cli.exit_codes import FAILED, INTERRUPTED, UNREAD
-from grapin.cli.wording import in_options
 from grapin.errors import GrapinError
+
+WRONG = 1
+"""A verifier found a value that is not right: a defect of ours, not of the command."""
+MISSED = 1
+"""An experiment did not keep a limit that it states."""
+UNREAD = 1
+"""Whoever read our output has left; the same that click and rich use."""
+FAILED = 2
+"""Anything the user can act on."""
+INTERRUPTED = 130
+"""Ctrl-C: 128 + SIGINT, as shells have it."""
+
+
+_ARGUMENT = re.compile(
+    r"(?<![\w.'\"=-])(?P<name>[a-z][a-z_-]*)=(?P<value>'[^']*'|\"[^\"]*\"|\[\]|-?[\w.:/%-]+)"
+)
+_POSITIONAL = {"experiment", "file", "graph", "spec", "suite"}
+"""What is typed without a name: the value says which it is."""
+
+
+def in_options(sentence: str, command: click.Command, arguments: Sequence[str]) -> str:
+    """Return a sentence with the options of the command that the arguments call in place of Python's arguments."""
+    options = {name.lstrip("-") for one in _called(command, arguments) for name in _names(one)}
+
+    def typed(found: re.Match[str]) -> str:
+        name, value = found["name"].replace("_", "-"), _plain(found["value"])
+        for option in (name, f"{name}s"):
+            if option in options:
+                return f"--{option} {value}"
+        return value if name in _POSITIONAL else found[0]
+
+    return _ARGUMENT.sub(typed, sentence)
+
+
+def _called(command: click.Command, arguments: Sequence[str]) -> Iterator[click.Command]:
+    """Yield a command and the commands under it that the arguments name."""
+    yield command
+    if not isinstance(command, click.Group):
+        return
+    for place, argument in enumerate(arguments):
+        below = command.get_command(click.Context(command), argument)
+        if below is not None:
+            yield from _called(below, arguments[place + 1 :])
+            return
+
+
+def _names(command: click.Command) -> Iterator[str]:
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            yield from parameter.opts
+
+
+def _plain(value: str) -> str:
+    """Return a value as one types it in a shell."""
+    return shlex.quote(value[1:-1]) if value[0] in "'\"" else value
+
 
 COMMANDS = {
     "demo": "See it all in a minute, with a report at the end.",
@@ -71,7 +134,7 @@ def commands() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code (see `grapin.cli.exit_codes`)."""
+    """Run the command line and return its exit code (see `grapin.cli.main`)."""
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
         if sys.stdout is not None:  # None where the shell has closed it

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from grapin.cli.run import check_workload, make_program, note_lack_of_weights, wanted_source
-from grapin.cli.updates import prepare
+from grapin.cli.workload import prepare
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
-from grapin.programs.finding import find_program
+from grapin.programs.find import find_program
 from grapin.progress import progress
 from grapin.sim.systems import RECORDED_BY, ModelSystem, check_recorded
 from grapin.trace import Trace

@@ -1,31 +1,104 @@
-"""`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache."""
+"""`grapin whatif`: what a run would cost on other machines, under other systems, with more or less cache.
+
+`grapin whatif` on graphs that are not run: smaller ones of the family are, and say what the large one would do.
+"""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from rich.console import Console
 
 from grapin.cli import run
-from grapin.cli.common import cluster_option, count_processes, processes_option
-from grapin.cli.extrapolating import error_line, must_extrapolate, predict_family
-from grapin.cli.outputs import STANDARD_OUTPUT, check_outputs, write_whole
-from grapin.cli.plotting import check_plot, plot
+from grapin.cli.options import cluster_option, count_processes, processes_option
+from grapin.cli.plots import check_plot, plot
 from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
+from grapin.cluster import check_cluster
 from grapin.errors import InvalidArgument
+from grapin.files.write import write_edges
+from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import progress
-from grapin.sim.combinations import combine
-from grapin.sim.extrapolation import Extrapolated
+from grapin.sim.extrapolate import Extrapolated, extrapolate, scaled
+from grapin.sim.families import (
+    DEGREES,
+    members,
+    nominal_size,
+    read_degrees,
+    sampled_graph,
+    sampled_vertices,
+    too_large,
+    usual_members,
+)
+from grapin.sim.machines import MACHINES
+from grapin.sim.predict import Combination, combine, replay, sweep
 from grapin.sim.prediction import Prediction
-from grapin.sim.presets import MACHINES
-from grapin.sim.replaying import replay
-from grapin.sim.sweeping import Combination, sweep
 from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.sim.timeline import Timeline
-from grapin.spread.cluster import check_cluster
 from grapin.units import format_bytes, format_count, format_seconds
+
+Sized = dict[float, str]
+"""Graphs to run by their size."""
+
+
+def must_extrapolate(graph: str, smaller: str | None) -> bool:
+    """Tell whether a graph is to be predicted from smaller ones."""
+    return smaller is not None or graph.startswith(DEGREES) or too_large(graph)
+
+
+def predict_family(
+    graph: str,
+    smaller: str | None,
+    combinations: list[Combination],
+    workload: dict[str, Any],
+    cluster: str | None = None,
+) -> list[Extrapolated]:
+    """Run smaller graphs of a family and return what each combination would be on the large one."""
+    repairs = list(dict.fromkeys(one.system.repair for one in combinations))
+    rows: list[list[Prediction]] = []
+    with (
+        _smaller_graphs(graph, smaller, workload["seed"]) as (size, sized),
+        progress("Sizes", len(sized)) as advance,
+    ):
+        for own, name in sized.items():
+            recording = record(name, repairs, **workload)
+            shrunk = [scaled(one, own / size) for one in combinations]
+            rows.append(sweep(recording.traces, shrunk, cluster=cluster))
+            advance(1)
+    return [extrapolate(list(sized), column, size) for column in map(list, zip(*rows, strict=True))]
+
+
+def error_line(found: list[Extrapolated]) -> str:
+    """Say how good the extrapolation is, in one sentence."""
+    bytes_off, seconds_off = max(one.bytes_error for one in found), max(one.seconds_error for one in found)
+    reach = f"{len(found[0].sizes)} sizes, {found[0].doublings:.1f} doublings beyond the largest"
+    return (
+        f"Extrapolated from {reach}; that one, predicted from the others, is missed by up to {bytes_off:.1%} in bytes "
+        f"and {seconds_off:.1%} in time."
+    )
+
+
+@contextmanager
+def _smaller_graphs(graph: str, smaller: str | None, seed: int) -> Iterator[tuple[float, Sized]]:
+    if not graph.startswith(DEGREES):
+        names = usual_members(graph) if smaller is None else members(graph, smaller)
+        yield nominal_size(graph), {nominal_size(name): name for name in names}
+        return
+    if smaller is not None:
+        raise InvalidArgument(f"from={smaller!r} must be left out: the graphs are drawn from the degrees")
+    degrees = read_degrees(graph.removeprefix(DEGREES))
+    with TemporaryDirectory(prefix="grapin-") as folder:
+        sized: Sized = {}
+        for vertices in sampled_vertices(degrees):
+            file = str(Path(folder, f"{vertices}.npz"))
+            write_edges(sampled_graph(degrees, vertices, seed), file)
+            sized[vertices] = file
+        yield len(degrees), sized
+
 
 _COLUMNS = (
     "machine",

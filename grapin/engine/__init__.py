@@ -1,7 +1,6 @@
 """The engine: answers kept fresh while batches change the graph."""
 
-from grapin.engine.answer import Answer
+from grapin.engine.answer import Answer, QueryReport, Report
 from grapin.engine.engine import Engine
-from grapin.engine.report import QueryReport, Report
 
 __all__ = ["Answer", "Engine", "QueryReport", "Report"]

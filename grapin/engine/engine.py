@@ -1,4 +1,7 @@
-"""`Engine`: a graph, the programs kept fresh on it, and the device and system that do it."""
+"""`Engine`: a graph, the programs kept fresh on it, and the device and system that do it.
+
+The cache of an engine: what was asked for, checked against the graph, the programs, the system and the device.
+"""
 
 import os
 import time
@@ -10,21 +13,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch
-from grapin.cache.settings import CacheSettings
-from grapin.engine.answer import Answer
-from grapin.engine.caching import open_cache
-from grapin.engine.devices import open_device
-from grapin.engine.report import QueryReport, Report
+from grapin.cache import read_settings
+from grapin.cache.settings import ELEMENT, CacheSettings
+from grapin.device import Cache, CachingDevice, Device, Query, Work, open_device
+from grapin.engine.answer import Answer, QueryReport, Report
 from grapin.errors import AnswersLost, InvalidArgument
 from grapin.graph import Graph
-from grapin.graph.applied import Applied
+from grapin.graph.change import Applied
 from grapin.interrupts import held_interrupts
-from grapin.programs.checking import check_program
-from grapin.programs.program import Program
-from grapin.systems import System, find_system
+from grapin.programs.check import check_program
+from grapin.programs.program import Monotone, Program
+from grapin.system import System, find_system
 from grapin.trace import Trace, TraceWriter
 from grapin.validation import check_integer
-from grapin.work import Query, Work
+
+Asked = str | int | CacheSettings
+"""`10%` of the bytes of all edges, `1G`, a number of bytes, any of these behind a policy and a colon, or settings."""
+
+
+def open_cache(given: Asked, graph: Graph, programs: list[Program], system: System, device: Device) -> Cache:
+    """Return an empty cache in the device's memory."""
+    settings = check_cache(given, graph, programs, system, device)
+    assert isinstance(device, CachingDevice)
+    return device.cache(settings, system, arrays=_arrays(graph, programs), weight_dtype=graph.weight_dtype)
+
+
+def check_cache(
+    given: Asked, graph: Graph, programs: list[Program], system: System, device: Device
+) -> CacheSettings:
+    """Return what was asked for, or refuse what cannot be had."""
+    if not isinstance(device, CachingDevice):
+        raise InvalidArgument(
+            f"cache={given!r} must be left out on device={device.name!r}, which keeps no copies of lists: "
+            "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
+        )
+    if system.transfer == "resident":
+        raise InvalidArgument(
+            f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
+        )
+    edge_bytes = graph.snapshot().edges * ELEMENT * _arrays(graph, programs)
+    settings = read_settings(given, policy=system.cache, edge_bytes=edge_bytes)
+    if settings.policy == "none" and not isinstance(given, CacheSettings) and ":" not in str(given):
+        raise InvalidArgument(
+            f"cache={given!r} has no use under system={system.name!r}, which keeps no copies: use system 'bounded' or "
+            f"'grapin', or name a policy, as in cache='adaptive:{given}'"
+        )
+    return settings
+
+
+def _arrays(graph: Graph, programs: list[Program]) -> int:
+    """Return how many arrays a copy has: neighbours, and weights if any program reads them."""
+    weighted = any(isinstance(program, Monotone) and program.weighted for program in programs)
+    return 2 if weighted and graph.weight_dtype is not None else 1
 
 
 class Engine:

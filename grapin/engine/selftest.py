@@ -18,18 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch, edge_keys
-from grapin.engine.devices import device as find_device
+from grapin.device import CachingDevice
+from grapin.device import device as find_device
 from grapin.engine.engine import Engine
-from grapin.engine.verify import verify_answer
-from grapin.engine.verify_copies import verify_copies
+from grapin.engine.verify import verify_answer, verify_copies
 from grapin.errors import GrapinError
 from grapin.generators import generate
 from grapin.graph import Graph
-from grapin.graph.allocation import Allocate
+from grapin.graph.memory import Allocate
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
-from grapin.randomness import Draws
-from grapin.systems import SYSTEMS, System
-from grapin.work import CachingDevice
+from grapin.random import Draws
+from grapin.system import SYSTEMS, System
 
 PROGRAMS: dict[str, Program] = {
     program.name: program

@@ -1,18 +1,26 @@
-"""Hold an engine's answer against the reference: values, parents, and that parents explain the values."""
+"""Hold an engine's answer against the reference: values, parents, and that parents explain the values.
+
+Hold the copies in a device's cache against the lists of the store.
+
+Everything that must hold of an engine between batches: its answers are right, its cached lists are the store's.
+"""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grapin import reference
+from grapin.engine import Engine
 from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
+from grapin.graph.packed import Snapshot
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents
 from grapin.programs.program import Accumulative, Monotone
 from grapin.reference import device as reference_device
-from grapin.reference.forest import check_forest
-from grapin.systems import find_system
+from grapin.reference.verify import check_forest
+from grapin.system import find_system
 
 _WITH_SOURCES: dict[type, Any] = {
     BFS: reference.verify_bfs,
@@ -64,3 +72,41 @@ def _verify_any(program: Monotone, graph: Graph, values: Any, parents: Any) -> N
         raise WrongAnswer(f"vertex {vertex} has {values[vertex]}, expected {expected[vertex]}")
     query.check_parents(snapshot, values, parents)
     check_forest(parents)
+
+
+def verify_copies(cache: Any, snapshot: Snapshot) -> int:
+    """Raise `WrongAnswer` unless copies that count as up to date equal the lists in the store; return how many do."""
+    holdings, copies = cache.hot.holdings, cache.copies.contents()
+    current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0)).tolist()
+    for place in current:
+        vertex, lists = place >> 1, snapshot.in_ if place & 1 else snapshot.out
+        assert lists is not None
+        position = int(cache.hot.positions[place])
+        arrays = int(holdings.copied[place])
+        here = _entries(copies, position, int(lists.degrees[vertex]), arrays)
+        there = _entries(
+            (lists.neighbours, lists.weights), int(lists.starts[vertex]), int(lists.degrees[vertex]), arrays
+        )
+        if here != there:
+            side = "in" if place & 1 else "out"
+            raise WrongAnswer(
+                f"the cached {side}-list of vertex {vertex} is {here}, expected {there} as in the store"
+            )
+    return len(current)
+
+
+def _entries(
+    columns: tuple[NDArray[Any], ...], start: int, length: int, arrays: int
+) -> list[tuple[Any, ...]]:
+    """Return neighbours, and weights where they are copied too, in an order that does not depend on the list's."""
+    parts = [column[start : start + length].tolist() for column in columns[:arrays]]
+    return sorted(zip(*parts, strict=True))
+
+
+def verify_engine(engine: Engine) -> None:
+    """Raise `WrongAnswer`, naming vertex or list, unless answers and copies are right for the graph as it is now."""
+    for answer in engine.answers:
+        verify_answer(answer, engine.graph)
+    cache = engine._cache  # noqa: SLF001  (how copies are kept is no business of users, but of tests)
+    if cache is not None:
+        verify_copies(cache, engine.graph.snapshot())

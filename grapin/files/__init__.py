@@ -8,6 +8,6 @@ A file passes through four steps, one or two modules each:
 - `repeats` counts, drops or merges self loops and repeated edges.
 """
 
-from grapin.files.load import load_edges
+from grapin.files.read import load_edges
 
 __all__ = ["load_edges"]

@@ -3,23 +3,144 @@
 The quick parser knows neither comments between rows nor several blanks between columns, and a wrong field
 makes it fail without saying where. So a failure leads down a ladder: the same file tidied up, then with
 weights as floating-point numbers, and at last read line by line to name what is wrong.
+
+`Tidied`: rows without comments, empty lines and doubled blanks, for files written in a looser style.
+
+Why a delimited file could not be parsed: every line is looked at until the first bad one is found.
+
+It runs only after the quick parser has failed, so it may take its time.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from grapin.files.diagnose import diagnose
-from grapin.files.layout import Layout, tell_layout
-from grapin.files.roles import check_columns
-from grapin.files.rows import Request, Rows, changes
-from grapin.files.text import Prefixes, Survey, line_of, open_rows, survey
-from grapin.files.tidied import Tidied
+from grapin.errors import InvalidFile
+from grapin.files.layout import NUMBER, WHOLE, Layout, check_columns, tell_layout
+from grapin.files.rows import (
+    LONGEST_ROW,
+    Prefixes,
+    Request,
+    Rows,
+    Survey,
+    changes,
+    comment_pattern,
+    line_of,
+    numbered_rows,
+    open_rows,
+    survey,
+)
+from grapin.files.source import Source
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def diagnose(request: Request, layout: Layout, reason: str) -> NoReturn:
+    """Raise `InvalidFile` naming the first bad line, or the parser's `reason` if every line seems good."""
+    for number, line in numbered_rows(request, layout.prefixes, header=layout.header):
+        problem = problem_of(layout, line)
+        if problem is not None:
+            request.refuse(f"line {number}", problem)
+    raise InvalidFile(f"{request.path} must be a readable table, but: {' '.join(reason.split())}")
+
+
+def problem_of(layout: Layout, line: bytes) -> str | None:
+    """Say what is wrong with a row, or None."""
+    if len(line) > LONGEST_ROW:
+        return f"a row must be shorter than {LONGEST_ROW} bytes"
+    fields = layout.split(line)
+    if len(fields) != len(layout.roles):
+        return f"a row must have {len(layout.roles)} columns, not {len(fields)}"
+    for role, field in zip(layout.roles, fields, strict=True):
+        problem = None if role == "-" else _field_problem(layout, role, field)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _field_problem(layout: Layout, role: str, field: bytes) -> str | None:
+    shown = repr(field.decode(errors="backslashreplace")[:40])
+    if role in {"source", "target"}:
+        return _text_problem(field, shown) if layout.text_ids else _id_problem(role, field, shown)
+    if role == "change":
+        return None if WHOLE.fullmatch(field) else f"the change {shown} must be 1 or -1"
+    if role in {"weight", "time"} and not NUMBER.fullmatch(field):
+        return f"the {role} {shown} must be a number"
+    return None
+
+
+def _id_problem(role: str, field: bytes, shown: str) -> str | None:
+    if not WHOLE.fullmatch(field):
+        return f"the {role} {shown} must be a whole number; ids='text' reads names"
+    return (
+        None
+        if len(field) < 40 and int(field) in _INT64
+        else f"the {role} {shown} must fit into 64 bits; ids='text' reads names"
+    )
+
+
+def _text_problem(field: bytes, shown: str) -> str | None:
+    try:
+        field.decode()
+    except UnicodeDecodeError:
+        return f"the name {shown} must be UTF-8 text"
+    return None
+
+
+class Tidied:
+    """A source that hands out whole lines, cleaned block by block with no loop over lines."""
+
+    def __init__(self, source: Source, layout: Layout) -> None:
+        self._source = source
+        self._layout = layout
+        self._comments = re.compile(rb"(?m)^" + comment_pattern(layout.prefixes) + rb"(?:\n|\Z)")
+        self._signs = re.compile(rb"(?m)(^|" + re.escape(layout.delimiter.encode()) + rb") *\+(?=[0-9.])")
+        self._carried = b""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the source underneath is closed."""
+        return self._source.closed
+
+    def close(self) -> None:
+        """Close the source underneath."""
+        self._source.close()
+
+    def read(self, size: int) -> bytes:
+        """Return cleaned lines, at most `size` bytes; nothing only at the end of the file."""
+        while True:
+            fresh = self._source.read(size - len(self._carried))
+            block, newline, self._carried = (self._carried + fresh).rpartition(b"\n")
+            if not newline:
+                block, self._carried = self._carried, b""
+            tidy = self._tidy(block + newline)
+            if tidy or not fresh:
+                return tidy
+
+    def _tidy(self, block: bytes) -> bytes:
+        layout = self._layout
+        blanks = layout.delimiter == " " or (layout.delimiter == "\t" and not layout.text_ids)
+        if blanks:
+            block = _single_blanks(block, layout.delimiter.encode())
+        # The two expressions are slow, and most blocks need neither.
+        if not blanks or any(prefix in block for prefix in layout.prefixes):
+            block = self._comments.sub(b"", block)
+        if not layout.text_ids and b"+" in block:
+            block = self._signs.sub(rb"\1", block)
+        return block
+
+
+def _single_blanks(block: bytes, delimiter: bytes) -> bytes:
+    block = block.translate(bytes.maketrans(b"\t\r", b"  "))
+    while b"  " in block:
+        block = block.replace(b"  ", b" ")
+    return block.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ").replace(b" ", delimiter)
+
 
 _BLOCK = 2**22
 """Bytes parsed at a time: many enough to make a block's overhead small, few enough to share the work."""

@@ -6,8 +6,7 @@ import pyarrow as pa
 
 from grapin.files.delimited import empty_rows, read_table, rows_of_table
 from grapin.files.layout import tell_layout
-from grapin.files.rows import Request, Rows, count_of
-from grapin.files.text import Survey, survey
+from grapin.files.rows import Request, Rows, Survey, count_of, survey
 
 _PREFIXES = (b"c", b"p")
 """The problem line is read with the comments before the rows, so that rows have one shape."""

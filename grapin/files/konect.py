@@ -12,10 +12,8 @@ import pyarrow.compute as arrow
 
 from grapin.edges import MOST_VERTICES
 from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
-from grapin.files.layout import tell_layout
-from grapin.files.roles import check_columns
-from grapin.files.rows import Request, Rows, count_of, first_row
-from grapin.files.text import Survey, survey
+from grapin.files.layout import check_columns, tell_layout
+from grapin.files.rows import Request, Rows, Survey, count_of, first_row, survey
 
 _THIRD = {"unweighted": "-", "dynamic": "change"}
 

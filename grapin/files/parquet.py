@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 
 from grapin.errors import InvalidFile
-from grapin.files.roles import SAY, check_columns, roles_of_names, roles_of_width
+from grapin.files.layout import SAY, check_columns, roles_of_names, roles_of_width
 from grapin.files.rows import Request, Rows, changes, row_place
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.graph import index, mutate, rebalance
-from grapin.graph.allocation import Allocate, place
+from grapin.graph import index, rebalance
+from grapin.graph.lists import want_all
+from grapin.graph.memory import Allocate, place
 from grapin.graph.packed import (
     COUNTERS,
     DELETED,
@@ -25,12 +26,12 @@ from grapin.graph.packed import (
     USED_LINES,
     WINDOWS,
     Column,
+    Lists,
     PackedLists,
     Wants,
     new_wants,
     used_lines,
 )
-from grapin.graph.snapshot import Lists
 
 _ROOM_PER_LINE = 1.15
 """Lines of capacity for each line in use, when the arrays are first laid out and when they shrink."""
@@ -187,7 +188,7 @@ class Adjacency:
         if wants[DELETED] or wants[REWEIGHTED]:
             # An index made just now for a search may be too small for what is to be put into it.
             again = new_wants()
-            mutate.want_all(self.lists, inserted, searching, INSERTED, again)
+            want_all(self.lists, inserted, searching, INSERTED, again)
             wants[INSERTED] = again[INSERTED]
         if wants[INSERTED]:
             self._reserve_slots(int(wants[INSERTED]))
@@ -212,7 +213,7 @@ class Adjacency:
             False  # as the columns of batches are, so that one compiled version serves both
         )
         wants = new_wants()
-        mutate.want_all(self.lists, hubs, True, DELETED, wants)
+        want_all(self.lists, hubs, True, DELETED, wants)
         self._reserve_slots(int(wants[DELETED]))
         index.prepare_indices(self.lists, hubs, True, False)
 

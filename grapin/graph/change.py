@@ -2,20 +2,89 @@
 
 Existence is decided once, in the out-direction. What is found there is the same set of arcs for the
 in-direction, which only needs to know their places in its own lists.
+
+The arguments of `Graph.from_edges`, checked and brought into the store's types.
+
+Turning arcs round: from the order of one direction's lists to the order of the other's.
+
+Arcs that come sorted by owner and neighbour leave sorted by neighbour and owner. They are dealt out by one digit of
+the neighbour after another, the last digit first, each time keeping the order they had. This takes as many passes as
+the largest vertex has digits, two for a million vertices, where comparing takes one for each doubling of the batch.
+
+`Applied`: what a batch really changed, so that engines and caches repair just that.
 """
 
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from grapin.edges import VertexArray
-from grapin.graph import mutate
+from grapin.batch import Edges
+from grapin.compiled import inlined, kernel
+from grapin.edges import MOST_VERTICES, VertexArray, WeightArray
+from grapin.errors import InvalidArgument
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.packed import Patterns, Positions, Wants, new_wants
-from grapin.graph.request import Arcs, Request, freeze
-from grapin.graph.turning import turned
+from grapin.graph.lists import commit, look_up_all
+from grapin.graph.packed import Column, Patterns, Positions, Wants, new_wants, wide
+from grapin.graph.request import Arcs, Request, freeze, patterns
+from grapin.validation import check_choice, check_integer
+
+_DIGIT_BITS = 11  # counts for one digit, 16 KiB, stay in the cache nearest to the processor
+_DIGITS = 1 << _DIGIT_BITS
+
+
+def turned(
+    owner: Column, neighbour: Column, weights: Patterns, bound: int
+) -> tuple[Column, Column, Patterns, Positions]:
+    """Return the columns of arcs between vertices below `bound` turned round, and an array with room for positions."""
+    count = len(owner)
+    columns = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(len(weights), np.int32)
+    keys, room = np.empty(count, np.int64), np.empty(count, np.int64)
+    _turn((owner, neighbour, weights), columns, keys, room, np.empty(_DIGITS, np.int64), bound)
+    return (*columns, room)
+
+
+@kernel
+def _turn(
+    arcs: tuple[Column, Column, Patterns],
+    columns: tuple[Column, Column, Patterns],
+    keys: Positions,
+    dealt: Positions,
+    places: NDArray[np.int64],
+    bound: int,
+) -> None:
+    owner, neighbour, weights = arcs
+    for row in range(len(keys)):
+        keys[row] = (wide(neighbour[row]) << 32) | row  # the row travels in the lower half
+    shift = 32
+    while (bound - 1) >> (shift - 32) > 0:
+        _deal(keys, dealt, shift, places)
+        keys, dealt = dealt, keys
+        shift += _DIGIT_BITS
+    for place in range(len(keys)):
+        row = keys[place] & 0xFFFFFFFF
+        columns[0][place] = neighbour[row]
+        columns[1][place] = owner[row]
+        if len(weights):
+            columns[2][place] = weights[row]
+
+
+@inlined
+def _deal(keys: Positions, dealt: Positions, shift: int, places: NDArray[np.int64]) -> None:
+    """Write keys in the order of one digit, keys of equal digits in the order they have."""
+    places[:] = 0
+    for key in keys:
+        places[(key >> shift) & (_DIGITS - 1)] += 1
+    before = 0
+    for digit in range(_DIGITS):
+        count = places[digit]
+        places[digit] = before
+        before += count
+    for key in keys:
+        digit = (key >> shift) & (_DIGITS - 1)
+        dealt[places[digit]] = key
+        places[digit] += 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +164,7 @@ class Change:
     def commit(self, lists: Adjacency) -> None:
         """Change the lists; nothing can fail any more."""
         new, old, same = self.inserted, self.deleted, self.reweighted
-        mutate.commit(
+        commit(
             lists.lists,
             lists.bound,
             (same.owner, same.positions, same.weights),
@@ -123,7 +192,7 @@ def resolve(request: Request, out: Adjacency) -> Resolved:
     )
     wants = new_wants()
     arcs = inserts.columns, deletes.columns, reweights.columns
-    there = mutate.look_up_all(out.lists, arcs, True, wants)
+    there = look_up_all(out.lists, arcs, True, wants)
     inserted, present = inserts.split(there[0])
     absent, deleted = deletes.split(there[1])
     unknown, known = reweights.split(there[2])
@@ -142,7 +211,7 @@ def mirrored(change: Change, in_: Adjacency) -> Change:
     )
     wants = new_wants()
     arcs = inserted.columns, deleted.columns, reweighted.columns
-    mutate.look_up_all(in_.lists, arcs, False, wants)
+    look_up_all(in_.lists, arcs, False, wants)
     return Change(inserted, deleted, reweighted, wants, searching=False)
 
 
@@ -180,3 +249,134 @@ def _together(one: Found, other: Found) -> Found:
 
 def _arcs(found: Found) -> Arcs:
     return Arcs(found.owner, found.neighbour, found.weights[:0])
+
+
+_WEIGHT_TYPES: dict[str, np.dtype[Any] | None] = {
+    "none": None,
+    "int32": np.dtype(np.int32),
+    "float32": np.dtype(np.float32),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeColumns:
+    """Edges in the store's types; `patterns` has length 0 when the graph has no weights."""
+
+    source: VertexArray
+    target: VertexArray
+    patterns: Patterns
+    vertices: int
+    weight_dtype: np.dtype[Any] | None
+
+
+def edge_columns(
+    source: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None,
+    *,
+    vertices: int | None,
+    weights: str | None,
+) -> EdgeColumns:
+    """Check columns of edges; int32 columns are used as they are, without a copy."""
+    tails, heads = _vertex_column("source", source), _vertex_column("target", target)
+    if len(tails) != len(heads):
+        raise InvalidArgument(f"source and target must have one length, not {len(tails)} and {len(heads)}")
+    least = 1 + int(max(tails.max(), heads.max())) if len(tails) else 0
+    if vertices is None:
+        vertices = least
+    vertices = check_integer("vertices", vertices, least=0, most=MOST_VERTICES)
+    if vertices < least:
+        raise InvalidArgument(
+            f"vertices={vertices} must be at least {least}: an edge ends at vertex {least - 1}"
+        )
+    dtype, weight_patterns = _weight_column(weight, len(tails), weights)
+    return EdgeColumns(tails, heads, weight_patterns, vertices, dtype)
+
+
+def refuse_self_loops(columns: EdgeColumns) -> None:
+    """Raise `InvalidArgument` if an edge starts and ends at the same vertex."""
+    loops = np.flatnonzero(columns.source == columns.target)
+    if len(loops):
+        vertex = columns.source[loops[0]]
+        raise InvalidArgument(
+            f"edge ({vertex}, {vertex}) must not be a self loop; self_loops= says what to do with it"
+        )
+
+
+def _vertex_column(name: str, given: ArrayLike) -> VertexArray:
+    column = np.asarray(given)
+    if column.ndim != 1:
+        raise InvalidArgument(f"{name} must have one dimension, not {column.ndim}")
+    if not column.size:
+        return np.empty(0, np.int32)
+    if column.dtype.kind not in "iu":
+        raise InvalidArgument(f"{name} must hold whole numbers as vertices, not {column.dtype}")
+    least, most = column.min(), column.max()
+    if least < 0 or most >= MOST_VERTICES:
+        culprit = least if least < 0 else most
+        raise InvalidArgument(f"vertex {culprit} in {name} must be at least 0 and below {MOST_VERTICES}")
+    return np.ascontiguousarray(column, np.int32)
+
+
+def _weight_column(
+    given: ArrayLike | None, count: int, weights: str | None
+) -> tuple[np.dtype[Any] | None, Patterns]:
+    if weights is not None:
+        check_choice("weights", weights, _WEIGHT_TYPES)
+    if weights == "none" or (weights is None and given is None):
+        return None, np.empty(0, np.int32)
+    column = np.asarray(() if given is None else given)
+    if given is not None and not column.size:
+        column = column.astype(np.int32) if column.dtype.kind not in "iuf" else column
+    if column.shape != (count,):
+        raise InvalidArgument(
+            f"weight must have one number for each of {count} edges, not shape {column.shape}"
+        )
+    if not count:
+        column = column.astype(np.int32) if weights == "int32" else column
+    _check_weights(column)
+    dtype = _WEIGHT_TYPES[weights or ("float32" if column.dtype.kind == "f" else "int32")]
+    assert dtype is not None
+    return dtype, patterns(column, dtype, "weight", InvalidArgument)
+
+
+def _check_weights(column: NDArray[Any]) -> None:
+    if not column.size:
+        return
+    if column.dtype.kind not in "iuf":
+        raise InvalidArgument(f"weight must hold numbers, not {column.dtype}")
+    least, most = column.min(), column.max()
+    limit = np.finfo(np.float32).max if column.dtype.kind == "f" else np.iinfo(np.int32).max
+    # A NaN anywhere makes the minimum NaN, which fails the comparison as well.
+    if not (least >= 0 and most <= limit):
+        culprit = most if least >= 0 else least
+        raise InvalidArgument(f"weight {culprit} must be a number from 0 to {limit}")
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """What one batch did; edges are arcs as stored, so an undirected edge appears in both directions."""
+
+    version: int
+    """How many batches have been applied, this one included."""
+    inserted: Edges
+    """Arcs that were not there before."""
+    deleted: Edges
+    """Arcs that are gone, with the weight they had, those of deleted vertices included."""
+    reweighted: Edges
+    """Arcs whose weight is another now, with the new weight, be it by re-weighting or by insertion."""
+    old_weights: WeightArray
+    """Beside `reweighted`: the weight before."""
+    inserted_vertices: VertexArray
+    deleted_vertices: VertexArray
+    ignored: int
+    """Deletions and re-weightings of what is not there, and insertions of vertices that are."""
+    unchanged: int
+    """Insertions and re-weightings of arcs that had that weight already."""
+
+    def __repr__(self) -> str:
+        columns = ("inserted", "deleted", "reweighted", "inserted_vertices", "deleted_vertices")
+        counts = {name: len(getattr(self, name)) for name in columns}
+        counts |= {"ignored": self.ignored, "unchanged": self.unchanged}
+        parts = [f"{name}={count}" for name, count in counts.items() if count]
+        return f"Applied({', '.join([f'version={self.version}', *parts])})"

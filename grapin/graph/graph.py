@@ -8,16 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from grapin.batch import Batch, Edges
 from grapin.edges import MOST_VERTICES, Labels, VertexArray, WeightArray
 from grapin.errors import InvalidArgument, InvalidBatch
-from grapin.graph import arguments, build, mutate
+from grapin.graph import build
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.allocation import Allocate
-from grapin.graph.applied import Applied
-from grapin.graph.change import Found, Resolved, mirrored, resolve
-from grapin.graph.checking import check_directions
-from grapin.graph.incident import all_arcs, incident_arcs
+from grapin.graph.change import Applied, Found, Resolved, edge_columns, mirrored, refuse_self_loops, resolve
+from grapin.graph.check import check_directions
+from grapin.graph.lists import find
+from grapin.graph.memory import Allocate
+from grapin.graph.packed import Snapshot
 from grapin.graph.request import Arcs, Request, request
-from grapin.graph.snapshot import Snapshot
-from grapin.graph.vertices import VertexChange, VertexSet
+from grapin.graph.vertices import VertexChange, VertexSet, all_arcs, incident_arcs
 from grapin.validation import check_choice, check_integer
 
 
@@ -87,15 +86,15 @@ class Graph:
             self_loops: "keep", "drop" or "refuse".
             aligned: start lists on 128-byte boundaries.
             in_direction: keep in-neighbours too; a graph without them scans all edges to delete a vertex.
-            allocate: places the edge arrays, see `grapin.graph.allocation`.
+            allocate: places the edge arrays, see `grapin.graph.memory`.
             labels: the outside names of the vertices.
             strict: refuse batches of which a part would be ignored.
         """
         check_choice("duplicates", duplicates, build.DUPLICATE_RULES)
         check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
-        columns = arguments.edge_columns(source, target, weight, vertices=vertices, weights=weights)
+        columns = edge_columns(source, target, weight, vertices=vertices, weights=weights)
         if self_loops == "refuse":
-            arguments.refuse_self_loops(columns)
+            refuse_self_loops(columns)
         dtype = columns.weight_dtype
         grouped = build.grouped(
             columns.source,
@@ -191,7 +190,7 @@ class Graph:
         """Is there an edge from `source` to `target`? False when either vertex does not exist."""
         if not (self.has_vertex(source) and self.has_vertex(target)):
             return False
-        return bool(mutate.find(self._out.lists, source, target) >= 0)
+        return bool(find(self._out.lists, source, target) >= 0)
 
     def weight(self, source: int, target: int) -> int | float:
         """Return the weight of an edge that exists."""
@@ -199,7 +198,7 @@ class Graph:
             raise InvalidArgument("weight must be asked of a graph with weights: this one has none")
         if not self.has_edge(source, target):
             raise InvalidArgument(f"edge ({source}, {target}) must exist to have a weight")
-        position = mutate.find(self._out.lists, source, target)
+        position = find(self._out.lists, source, target)
         found: int | float = self.out_weights(source)[position].item()
         return found
 

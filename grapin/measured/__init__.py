@@ -4,8 +4,7 @@ Whatever measured it, a measurement is a few totals by kind (`Measured`), so tha
 predicts of the same kind (`compare`).
 """
 
-from grapin.measured.comparing import Row, compare, predicted
+from grapin.measured.compare import Row, compare, predicted, read_measured
 from grapin.measured.measured import KINDS, Measured
-from grapin.measured.reading import read_measured
 
 __all__ = ["KINDS", "Measured", "Row", "compare", "predicted", "read_measured"]

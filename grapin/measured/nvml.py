@@ -6,7 +6,7 @@ from typing import Any
 
 from grapin.errors import DeviceUnavailable
 from grapin.measured.measured import Measured
-from grapin.sim.this_computer import open_nvml
+from grapin.sim.probe import open_nvml
 
 _FIELDS = {"received": "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", "sent": "NVML_FI_DEV_PCIE_COUNT_TX_BYTES"}
 _WRAPS = 2**32

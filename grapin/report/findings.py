@@ -7,8 +7,8 @@ from statistics import mean, median
 
 from grapin.counters import REQUEST_SIZES, Counters
 from grapin.sim.machine import Machine
+from grapin.sim.predict import Combination
 from grapin.sim.prediction import Prediction
-from grapin.sim.sweeping import Combination
 from grapin.sim.systems import ModelSystem
 
 ALL = "all answers"

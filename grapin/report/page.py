@@ -17,10 +17,16 @@ from string import Template
 from typing import Any
 
 from grapin.errors import MissingDependency
-from grapin.report.choices import choices, describe_machine
-from grapin.report.figures import crossing_figure, log_axis, time_figure
+from grapin.report.figures import (
+    choices,
+    crossing_figure,
+    crossing_table,
+    describe_machine,
+    log_axis,
+    time_figure,
+    time_table,
+)
 from grapin.report.findings import ALL, Findings
-from grapin.report.tables import crossing_table, time_table
 from grapin.units import format_bytes, format_seconds
 
 

@@ -4,10 +4,8 @@ Each function here returns a `Stream`: batches made one at a time when asked for
 asked again.
 """
 
-from grapin.stream.iterator import from_iterator
-from grapin.stream.sampled import sample, workload
-from grapin.stream.sliding import sliding
-from grapin.stream.stream import Stream
-from grapin.stream.temporal import temporal
+from grapin.stream.events import sliding, temporal
+from grapin.stream.sample import sample, workload
+from grapin.stream.stream import Stream, from_iterator
 
 __all__ = ["Stream", "from_iterator", "sample", "sliding", "temporal", "workload"]

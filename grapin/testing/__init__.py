@@ -20,6 +20,8 @@ from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.interleavings import (
     Counterexample,
     Exploration,
+    Interleaved,
+    Weak,
     atomic,
     compare_and_swap,
     explore,
@@ -28,51 +30,47 @@ from grapin.testing.interleavings import (
     read,
     write,
 )
-from grapin.testing.memory_models import Interleaved, Weak
 from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
-    from grapin.engine.verify import verify_answer
-    from grapin.programs.checking import check_edge
-    from grapin.testing.case import Case
-    from grapin.testing.engine_machine import EngineMachine
+    from grapin.engine.verify import verify_answer, verify_engine
+    from grapin.programs.check import check_edge
+    from grapin.testing.case import Case, Setup
+    from grapin.testing.failures import Failure, Searched, cases, find_failure, search
     from grapin.testing.invalid import InvalidCase, invalid_batches
-    from grapin.testing.machine import StoreMachine
+    from grapin.testing.machines import EngineMachine, StoreMachine
     from grapin.testing.monotone import Refutation, check_monotone, find_refutation
     from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
-    from grapin.testing.searching import Failure, Searched, cases, find_failure, search
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
-    from grapin.testing.trying import Setup
-    from grapin.testing.verifying import verify_engine
     from grapin.testing.weights import Weights
 
 _HOMES = {
     "Case": "grapin.testing.case",
-    "EngineMachine": "grapin.testing.engine_machine",
-    "Failure": "grapin.testing.searching",
+    "EngineMachine": "grapin.testing.machines",
+    "Failure": "grapin.testing.failures",
     "InvalidCase": "grapin.testing.invalid",
     "MutationStream": "grapin.testing.strategies",
     "Refutation": "grapin.testing.monotone",
-    "Searched": "grapin.testing.searching",
-    "Setup": "grapin.testing.trying",
-    "StoreMachine": "grapin.testing.machine",
+    "Searched": "grapin.testing.failures",
+    "Setup": "grapin.testing.case",
+    "StoreMachine": "grapin.testing.machines",
     "Weights": "grapin.testing.weights",
     "batches": "grapin.testing.mutations",
-    "cases": "grapin.testing.searching",
-    "check_edge": "grapin.programs.checking",
+    "cases": "grapin.testing.failures",
+    "check_edge": "grapin.programs.check",
     "check_monotone": "grapin.testing.monotone",
     "clearances": "grapin.testing.mutations",
     "edge_lists": "grapin.testing.strategies",
-    "find_failure": "grapin.testing.searching",
+    "find_failure": "grapin.testing.failures",
     "find_refutation": "grapin.testing.monotone",
     "graphs": "grapin.testing.strategies",
     "hub_bursts": "grapin.testing.mutations",
     "hub_churns": "grapin.testing.mutations",
     "invalid_batches": "grapin.testing.invalid",
     "mutation_streams": "grapin.testing.strategies",
-    "search": "grapin.testing.searching",
+    "search": "grapin.testing.failures",
     "verify_answer": "grapin.engine.verify",
-    "verify_engine": "grapin.testing.verifying",
+    "verify_engine": "grapin.engine.verify",
 }
 
 __all__ = [

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.errors import WrongAnswer
-from grapin.reference.changes import Arc, Changes, Weight
-from grapin.reference.graph import ReferenceGraph
+from grapin.reference.graph import Arc, Changes, ReferenceGraph, Weight
 
 if TYPE_CHECKING:
     from grapin.graph import Applied, Graph, Lists

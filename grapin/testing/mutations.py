@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from grapin.batch import Batch
-from grapin.reference.changes import Arc
-from grapin.reference.graph import ReferenceGraph
+from grapin.reference.graph import Arc, ReferenceGraph
 from grapin.testing.weights import weight_columns, weights_between
 
 HUB_SIZES = (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 300, 300, 400)

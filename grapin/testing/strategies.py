@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from grapin.batch import Batch
 from grapin.edges import EdgeList
-from grapin.reference.graph import ReferenceGraph
-from grapin.reference.weights import KINDS
+from grapin.reference.graph import KINDS, ReferenceGraph
 from grapin.testing.mutations import HUB_SIZES, batches, clearances, hub_bursts, hub_churns
 from grapin.testing.weights import WeightLimits, Weights, weight_columns
 

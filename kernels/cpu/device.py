@@ -3,13 +3,13 @@
 from typing import Any
 
 from grapin.cache import CacheSettings
+from grapin.device import Query
 from grapin.errors import InvalidArgument
-from grapin.kernels.cpu.cache import HostCache
+from grapin.kernels.cpu.copies import HostCache
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs.program import Accumulative, Monotone, Program
-from grapin.systems import System
-from grapin.work import Query
+from grapin.system import System
 
 name = "cpu"
 

@@ -3,14 +3,31 @@
 The tally counts edges, lists, requests of 32, 64, 96 and 128 bytes that a GPU warp reading the list 128 aligned bytes
 at a time would send over the link, iterations, offers that do not fit into 32 bits to vertices that have nothing better
 yet, and pages of 4 KiB.
+
+The store's lists as kernels take them: always of the same types, so that each kernel is compiled once.
+
+Numba compiles a function anew for arrays of another type or layout. Weights that nobody reads would count, and so would
+the number of vertices: a column of the store is strided, but NumPy calls one of a single entry contiguous.
+
+Arrays that get longer inside compiled code.
 """
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
-from grapin.kernels.cpu.growing import grown
+from grapin.graph.packed import Lists
+
+
+@compiled
+def grown(array: Any, needed: Any) -> Any:
+    """Return an array with room for `needed` items that begins with the old ones."""
+    larger = np.empty(max(needed, 2 * array.size), array.dtype)
+    larger[: array.size] = array
+    return larger
+
 
 EDGES, LISTS, REQUESTS, ITERATIONS, OVERFLOWS, PAGES, TALLY_SIZE = 0, 1, 2, 6, 7, 8, 9
 """Places in a tally; `REQUESTS` is the first of four."""
@@ -66,3 +83,26 @@ def keep_read(
 def new_tally() -> Any:
     """Return a tally with nothing counted."""
     return np.zeros(TALLY_SIZE, np.int64)
+
+
+LEAST_VERTICES = 2
+"""Columns have so many entries at least; what is kept beside them for each vertex needs as many."""
+NO_WEIGHTS = np.empty(0, np.int32)
+"""In place of weights that are not read."""
+NO_WEIGHTS.flags.writeable = False  # as the store's own arrays are
+
+
+def arrays_of(lists: Lists, *, weights: bool) -> tuple[NDArray[Any], ...]:
+    """Return starts, degrees, neighbours and, where they are read, weights."""
+    columns = _strided(lists.starts), _strided(lists.degrees)
+    return *columns, lists.neighbours, lists.weights if weights else NO_WEIGHTS
+
+
+def _strided(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column that is seen to be one: a shorter one gets vertices without edges."""
+    if len(column) >= LEAST_VERTICES:
+        return column
+    longer = np.zeros((LEAST_VERTICES, 2), column.dtype)[:, 0]
+    longer[: len(column)] = column
+    longer.flags.writeable = False
+    return longer

@@ -5,9 +5,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from grapin.cache import CacheSettings
+from grapin.device import Cache, Query
 from grapin.programs.program import Program
-from grapin.systems import System
-from grapin.work import Cache, Query
+from grapin.system import System
 
 name = "cuda"
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from grapin.errors import DeviceUnavailable
 from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shape, Transfer
-from grapin.kernels.cuda.compiling import Compiler
+from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
 from grapin.units import format_bytes
 

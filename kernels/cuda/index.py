@@ -10,8 +10,8 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.graph.change import Applied
+from grapin.graph.packed import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, Transfer, bind
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import DeviceLists

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from grapin.device import Query
 from grapin.errors import InvalidArgument
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
 from grapin.kernels.cuda.pagerank.query import PageRankQuery
 from grapin.programs.program import Accumulative, Monotone, Program
-from grapin.systems import System
-from grapin.work import Query
+from grapin.system import System
 
 
 def make_query(

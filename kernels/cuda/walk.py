@@ -29,7 +29,7 @@ from grapin.kernels.cuda.lists import (
     unit_weight,
 )
 from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, lane_id, warp_minimum
-from grapin.kernels.words import UNREACHED
+from grapin.kernels.rules import UNREACHED
 
 SHORT: int = 8
 """Up to so many elements a list is read by one lane: they lie in one 32-byte sector, one request whoever reads it."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from grapin.kernels.cuda.compiling import device_function
+from grapin.kernels.cuda.compiled import device_function
 
 WARP = 32
 """Lanes of a warp; also the elements of a 128-byte line, which a warp reads at once."""

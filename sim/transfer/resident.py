@@ -6,13 +6,11 @@ import numpy as np
 
 from grapin.errors import InvalidArgument
 from grapin.sim.closed_form import copy_to_device
-from grapin.sim.compute import device_seconds
-from grapin.sim.iterations import Iterations
+from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Costs, Seconds
 from grapin.sim.systems import ModelSystem
-from grapin.sim.transfer.assembling import costs_of, read_counters, with_copies
-from grapin.sim.transfer.overlap import in_streams
+from grapin.sim.transfer.costs import costs_of, in_streams, read_counters, with_copies
 from grapin.trace import Trace
 from grapin.units import format_bytes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from grapin.bench.rank_test import LEVEL, least_probability
+from grapin.bench.compare import LEVEL, least_probability
 from grapin.bench.suite import Suite, find_suite
 from grapin.cli.bench import command
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grapin.bench.clock import Clock
+from grapin.bench.measure import Clock
 
 
 def test_a_call_is_timed_without_the_garbage_collector() -> None:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grapin.bench.comparison import Records, compare
-from grapin.bench.measuring import Measurement
-from grapin.bench.rank_test import LEVEL
+from grapin.bench.compare import LEVEL, Records, compare
+from grapin.bench.measure import Measurement
 from grapin.bench.records import Summary, read_records, record, write_records
 from grapin.bench.suite import Case, Suite
 from grapin.errors import InvalidArgument, InvalidFile

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grapin.bench import peers
-from grapin.bench.measuring import check, measure, turns
+from grapin.bench.measure import check, measure, turns
 from grapin.bench.suite import Suite
 from grapin.edges import EdgeList
 from grapin.engine import Engine

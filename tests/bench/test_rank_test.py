@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grapin.bench.rank_test import LEVEL, compare_samples, corrected, least_probability, probability
+from grapin.bench.compare import LEVEL, compare_samples, corrected, least_probability, probability
 from grapin.bench.suite import MOST_REPETITIONS
 
 TIMES = st.floats(1e-6, 1e3)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grapin.bench import surroundings
-from grapin.bench.surroundings import commit
+from grapin.bench import machine
+from grapin.bench.machine import commit
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
     for command in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "one")):
         subprocess.run(("git", "-C", str(tmp_path), *command), check=True)
-    monkeypatch.setattr(surroundings, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(machine, "_CHECKOUT", tmp_path)
     return tmp_path
 
 
@@ -48,5 +48,5 @@ def test_changed_files_and_new_code_are_a_change(name: str, checkout: Path) -> N
 
 
 def test_outside_a_checkout_there_is_no_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(surroundings, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(machine, "_CHECKOUT", tmp_path)
     assert commit() is None

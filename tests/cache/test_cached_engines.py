@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import grapin
 from grapin.cache import CacheSettings, replay
 from grapin.counters import Counters
-from grapin.kernels.cpu.cache import HostCache
+from grapin.engine.verify import verify_engine
+from grapin.kernels.cpu.copies import HostCache
 from grapin.programs import SSSP, PageRank
 from grapin.testing import MutationStream, mutation_streams
-from grapin.testing.verifying import verify_engine
 
 POLICIES = ("none", "published", "adaptive")
 

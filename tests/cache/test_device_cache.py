@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grapin
-from grapin.cache import CacheSettings, HotCache, Plan, adaptive
+from grapin.cache import CacheSettings, HotCache, Plan, policies
 from grapin.cache.chunks import NOWHERE
-from grapin.cache.oracle import Coming, Oracle, coming_of
-from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.cache import HostCache
-from grapin.kernels.cpu.cache.copies import HostCopies
+from grapin.cache.replay import Coming, Oracle, coming_of
+from grapin.graph.packed import Snapshot
+from grapin.kernels.cpu.copies import HostCache, HostCopies
 from grapin.testing import MutationStream, mutation_streams
 from grapin.trace import changed_lists, whole_reads
 
@@ -161,7 +160,7 @@ def test_what_is_decided_does_not_depend_on_how_many_walks_come_at_a_time(
     random = np.random.default_rng(seed)
     settings = data.draw(cache_settings(policy))
     at_once, in_pieces = (HotCache(settings, arrays=2) for _ in range(2))
-    with patch.object(adaptive, "FEWEST", data.draw(st.sampled_from([1, 8, 64]))):
+    with patch.object(policies, "FEWEST", data.draw(st.sampled_from([1, 8, 64]))):
         for batch in (None, *stream.batches):
             changed: Any = (np.empty(0, np.int64),) * 4
             applied = None if batch is None else graph.apply(batch)
@@ -202,7 +201,7 @@ def test_a_device_that_opens_an_iteration_knows_what_reads_that_may_stop_early_w
     at_once, opened = (HotCache(settings, arrays=2) for _ in range(2))
     snapshot = graph.snapshot()
     nothing = np.empty(0, np.int64)
-    with patch.object(adaptive, "FEWEST", 1), patch.object(adaptive, "ASKED", 0):
+    with patch.object(policies, "FEWEST", 1), patch.object(policies, "ASKED", 0):
         for _ in range(3 if snapshot.bound else 0):
             at_once.begin(nothing, nothing, nothing, nothing)
             opened.begin(nothing, nothing, nothing, nothing)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grapin.cache.window import MOST, AccessWindow
+from grapin.cache.chunks import MOST, AccessWindow
 
 PLACES = 8
 BATCHES = st.lists(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from grapin.cli.main import main
-from grapin.testing import Case, searching
-from grapin.testing.trying import Verdict
+from grapin.testing import Case, failures
+from grapin.testing.case import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 FORGETFUL = "docs/examples/forgetful_device.py"
@@ -147,7 +147,7 @@ def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -
         drawn[-1].append(case)
         return Verdict()
 
-    monkeypatch.setattr(searching, "judge", note)
+    monkeypatch.setattr(failures, "judge", note)
     for seed in ("1", "1", "2"):
         drawn.append([])
         assert main(["check", "--program", "bfs", "--examples", "20", *HERE, "--seed", seed]) == 0
@@ -166,7 +166,7 @@ def test_a_failure_that_comes_and_goes_is_called_a_race(
         asked += 1
         return Verdict("WrongAnswer: vertex 1 has 2, expected 1" if asked % 3 == 0 else None)
 
-    monkeypatch.setattr(searching, "judge", every_third_time)
+    monkeypatch.setattr(failures, "judge", every_third_time)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 1
     assert re.search(r"It failed in [34]0% of further runs: threads may race\.", capsys.readouterr().out)
 
@@ -175,7 +175,7 @@ def test_ctrl_c_is_one_sentence(capsys: Captured, monkeypatch: pytest.MonkeyPatc
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(searching, "judge", interrupt)
+    monkeypatch.setattr(failures, "judge", interrupt)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"
 
@@ -197,7 +197,7 @@ def test_ctrl_c_ends_the_search_also_where_somebody_drops_it(
         signal.raise_signal(signal.SIGINT)
         return Verdict()
 
-    monkeypatch.setattr(searching, "judge", drop if raised else gc_callback)
+    monkeypatch.setattr(failures, "judge", drop if raised else gc_callback)
     before = signal.getsignal(signal.SIGINT)
     assert main(["check", "--device", "reference", "--program", "sssp", *HERE]) == 130
     assert capsys.readouterr().err.strip() == "grapin: interrupted"

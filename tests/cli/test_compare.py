@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import grapin
-from grapin.cli import measuring
+from grapin.cli import compare
 from grapin.cli.main import main
 from grapin.measured import Measured
-from grapin.measured.run_record import from_record
+from grapin.measured.run import from_record
 from grapin.sim import MACHINES, Machine, replay
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 
 SMALL = ("rmat:8:8", "--batches", "3", "--batch-size", "40", "--threads", "1")
 HERE = ("--device", "cpu")
@@ -142,8 +142,8 @@ def test_on_a_gpu_times_and_the_ports_counters_come_from_a_run_without_a_trace(
     first = json.loads(Path(timed_by(MACHINES["p100"], trace, record)).read_text())
     second = json.loads(Path(timed_by(MACHINES["h100"], trace, record)).read_text())
     port = SimpleNamespace(measured=Measured("NVML", {"received": 5}))
-    monkeypatch.setattr(measuring, "count_port", lambda: nullcontext(port))
-    measured, remark = measuring._timed(from_record(first), lambda: second)
+    monkeypatch.setattr(compare, "count_port", lambda: nullcontext(port))
+    measured, remark = compare._timed(from_record(first), lambda: second)
     assert remark is None
     assert [one.source for one in measured] == ["counters of the run", "clock of the run", "NVML"]
     assert "time of batches" not in measured[0].totals
@@ -158,7 +158,7 @@ def test_without_nvml_the_rest_is_compared_and_it_says_why(
     trace, record = saved(tmp_path)
     content = json.loads(Path(timed_by(MACHINES["h100"], trace, record)).read_text())
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    measured, remark = measuring._timed(from_record(content), lambda: content)
+    measured, remark = compare._timed(from_record(content), lambda: content)
     assert [one.source for one in measured] == ["counters of the run", "clock of the run"]
     assert remark is not None
     assert "pip install nvidia-ml-py" in remark

@@ -5,15 +5,15 @@ import re
 import pytest
 
 from grapin.cli.main import main
+from grapin.device import DEVICES, device
 from grapin.engine import selftest as module
 from grapin.engine.answer import Answer
-from grapin.engine.devices import DEVICES, device
 from grapin.engine.selftest import KINDS, PROGRAMS, Trial, hub_graph, next_batch, selftest
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.programs import PageRank
-from grapin.randomness import Draws
-from grapin.systems import SYSTEMS
+from grapin.random import Draws
+from grapin.system import SYSTEMS
 
 
 def test_doctor_lists_devices_systems_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:

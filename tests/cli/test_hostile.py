@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grapin.cli import writing
 from grapin.cli.main import main
+from grapin.files import write
 
 FILES = {
     "binary.txt": bytes(range(256)) * 8,
@@ -182,7 +182,7 @@ def test_ctrl_c_while_a_file_is_written_leaves_the_old_one(
         sink.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(writing._WRITERS, ".csv", interrupted)
+    monkeypatch.setitem(write._WRITERS, ".csv", interrupted)
     (here / "graph.csv").write_bytes(b"old")
     before = contents(here)
     assert main(["generate", "path:9", "graph.csv"]) == 130

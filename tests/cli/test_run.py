@@ -11,7 +11,7 @@ import pytest
 import grapin
 from grapin.cli import run as run_module
 from grapin.cli.main import main
-from grapin.cli.updates import prepare
+from grapin.cli.workload import prepare
 from grapin.errors import WrongAnswer
 
 FIELDS = [

@@ -3,8 +3,7 @@
 import click
 import pytest
 
-from grapin.cli.main import commands
-from grapin.cli.wording import in_options
+from grapin.cli.main import commands, in_options
 
 
 @click.group()

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grapin.cli import writing
-from grapin.cli.writing import write_edges
 from grapin.edges import EdgeList, Labels
-from grapin.files import load_edges
+from grapin.files import load_edges, write
+from grapin.files.write import write_edges
 
 NAMES = [".txt", ".txt.gz", ".csv", ".csv.bz2", ".csv.xz", ".txt.zst", ".npz", ".parquet"]
 
@@ -70,7 +69,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch:
         sink.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(writing._WRITERS, ".csv", fail)
+    monkeypatch.setitem(write._WRITERS, ".csv", fail)
     with pytest.raises(OSError, match="No space"):
         write_edges(graph(), str(file))
     assert [(left.name, left.read_text()) for left in tmp_path.iterdir()] == [("graph.csv", "old")]

@@ -17,7 +17,7 @@ from numba import typeof
 
 from experiments.assembly import ENTRY, to_ptx
 from grapin.kernels.cuda.backend import Shape
-from grapin.kernels.cuda.compiling import Compiler
+from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.simulator import Simulator
 from grapin.kernels.rules import rebind
 

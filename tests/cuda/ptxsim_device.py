@@ -5,11 +5,11 @@ from typing import Any
 from ptxsim_backend import Ptx, missing
 
 from grapin.cache import CacheSettings
+from grapin.device import Cache, Query
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.programs import make_query
 from grapin.programs import Program
-from grapin.systems import System
-from grapin.work import Cache, Query
+from grapin.system import System
 
 name = "ptxsim"
 unavailable = missing

@@ -15,14 +15,13 @@ from ptxsim_device import BACKEND
 
 import grapin
 from grapin.cache import CacheSettings
-from grapin.engine.devices import DEVICES
+from grapin.device import DEVICES
 from grapin.engine.selftest import PROGRAMS, selftest
-from grapin.engine.verify import verify_answer
+from grapin.engine.verify import verify_answer, verify_engine
 from grapin.kernels.cuda.backend import Shape
 from grapin.programs import Program
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
-from grapin.testing.verifying import verify_engine
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 

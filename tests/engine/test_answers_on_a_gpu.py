@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin.cache import CacheSettings, replay
-from grapin.engine.devices import device
+from grapin.device import device
 from grapin.engine.selftest import selftest
-from grapin.engine.verify import verify_answer
+from grapin.engine.verify import verify_answer, verify_engine
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
-from grapin.testing.verifying import verify_engine
 
 pytestmark = pytest.mark.skipif(
     device("cuda").unavailable() is not None, reason=f"no GPU: {device('cuda').unavailable()}"

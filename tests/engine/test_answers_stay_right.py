@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import grapin
 from grapin.engine.verify import verify_answer
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
 PROGRAMS = {program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin.errors import AnswersLost, InvalidArgument, InvalidBatch, InvalidFile, ValueOverflow
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
 UNREACHED = 2**63 - 1

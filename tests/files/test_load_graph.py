@@ -97,7 +97,7 @@ def test_the_progress_bar_counts_the_bytes_of_the_file(
         totals.append(total)
         yield read.append
 
-    monkeypatch.setattr("grapin.files.load.progress", recorded)
+    monkeypatch.setattr("grapin.files.read.progress", recorded)
     grapin.load_edges(path)
     assert totals == [path.stat().st_size]
     assert sum(read) >= path.stat().st_size

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grapin.edges import MOST_VERTICES
-from grapin.graph.turning import turned
+from grapin.graph.change import turned
 
 # Around the ends of one digit, two and three.
 BOUNDS = st.sampled_from([1, 2, 2**11 - 1, 2**11, 2**11 + 1, 2**22, 2**22 + 1, MOST_VERTICES])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from grapin import Batch, ConnectedComponents, Graph, PageRank
-from grapin.graph import mutate
-from grapin.kernels.cpu.arrays import arrays_of
+from grapin.graph.lists import commit
+from grapin.kernels.cpu.lists import arrays_of
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.kernels.cpu.pagerank import push
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 
 
 def follow(graph: Graph) -> list[Any]:
@@ -26,7 +26,7 @@ def follow(graph: Graph) -> list[Any]:
         applied = graph.apply(batch)
         for query in queries:
             query.repair(graph.snapshot(), applied, tracing=False)
-    compiled: tuple[Any, ...] = (*vars(labels._kernels).values(), mutate.commit, push.push_best)
+    compiled: tuple[Any, ...] = (*vars(labels._kernels).values(), commit, push.push_best)
     return [list(each.signatures) for each in compiled]
 
 

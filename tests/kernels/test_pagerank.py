@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from grapin import Batch, Graph, InvalidArgument, reference, stream
 from grapin.generators import generate
-from grapin.kernels.cpu.pagerank.priorities import LEVELS
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
-from grapin.kernels.cpu.pagerank.residuals import CEILING, DRIFT, MASS, OUTSIDE, RESIDUAL, TOTAL
+from grapin.kernels.cpu.pagerank.residuals import CEILING, DRIFT, LEVELS, MASS, OUTSIDE, RESIDUAL, TOTAL
 from grapin.programs.pagerank import PageRank
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
 systems = st.sampled_from(sorted(SYSTEMS))

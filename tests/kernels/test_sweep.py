@@ -12,16 +12,24 @@ from numpy.typing import NDArray
 from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.graph.graph import Graph
-from grapin.kernels.cpu.arrays import LEAST_VERTICES, arrays_of
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, OVERFLOWS, PAGES, REQUESTS, new_tally
-from grapin.kernels.cpu.monotone import sweep as sweeping
-from grapin.kernels.cpu.monotone.binding import bind_monotone
-from grapin.kernels.cpu.monotone.sweep import Swept, start_words, sweep
-from grapin.kernels.rules import coding
-from grapin.kernels.words import LOW, NO_KEY, SHIFT
+from grapin.kernels.cpu.lists import (
+    EDGES,
+    ITERATIONS,
+    LEAST_VERTICES,
+    LISTS,
+    OVERFLOWS,
+    PAGES,
+    REQUESTS,
+    arrays_of,
+    new_tally,
+)
+from grapin.kernels.cpu.monotone import rounds as sweeping
+from grapin.kernels.cpu.monotone.query import bind_monotone
+from grapin.kernels.cpu.monotone.rounds import Swept, start_words, sweep
+from grapin.kernels.rules import LOW, NO_KEY, SHIFT, coding
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.programs.program import source_arrays
-from grapin.reference.rules import UNREACHED
+from grapin.reference.programs import UNREACHED
 from grapin.reference.verify import verify_bfs, verify_components, verify_sssp
 from grapin.testing import graphs
 
@@ -85,13 +93,13 @@ class Case:
 
 @pytest.fixture(autouse=True)
 def _restore_splits() -> Iterator[None]:
-    before = sweeping.SHARED_FROM, sweeping.MERGED
+    before = sweeping.SHARED_FROM, sweeping.MERGE_LIMIT
     yield
-    sweeping.SHARED_FROM, sweeping.MERGED = before
+    sweeping.SHARED_FROM, sweeping.MERGE_LIMIT = before
 
 
 def split_rounds(splits: tuple[int, int]) -> None:
-    sweeping.SHARED_FROM, sweeping.MERGED = splits
+    sweeping.SHARED_FROM, sweeping.MERGE_LIMIT = splits
 
 
 @given(graphs(weights="none"), THREADS, SPLITS, st.data())

@@ -18,8 +18,8 @@ from grapin.sim import (
     hardware_counters,
     read_requests,
 )
+from grapin.sim.closed_form import port_bytes
 from grapin.sim.prediction import Costs, Seconds
-from grapin.sim.profiler import port_bytes
 
 machines = st.sampled_from(list(MACHINES.values()))
 sizes = st.integers(0, 10**7)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from grapin.counters import Counters
 from grapin.report import Crossing, Findings
+from grapin.sim.machines import MACHINES
+from grapin.sim.predict import Combination
 from grapin.sim.prediction import Costs, Prediction, Seconds
-from grapin.sim.presets import MACHINES
-from grapin.sim.sweeping import Combination
 from grapin.sim.systems import MODEL_SYSTEMS
 
 SYSTEMS = ("bounded", "grapin", "emogi")

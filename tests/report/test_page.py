@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample import CACHES, made_up
 
-from grapin.report.choices import choices
-from grapin.report.figures import log_axis, plain
+from grapin.report.figures import choices, log_axis, plain, system_colours
 from grapin.report.findings import ALL
 from grapin.report.page import render, verdicts
-from grapin.report.palette import system_colours
 from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.units import format_bytes
 

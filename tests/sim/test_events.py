@@ -13,15 +13,12 @@ from simpy import Environment
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, Machine
 from grapin.sim.closed_form import copy_to_device, copy_to_host
-from grapin.sim.copying import copy_ticks
-from grapin.sim.events.copy_engine import CopyEngine, Steps
-from grapin.sim.events.issue import issue
-from grapin.sim.events.pool import Pool
-from grapin.sim.events.port import Port
-from grapin.sim.events.replay import replay_events
+from grapin.sim.oracle.events import Pool, Port
+from grapin.sim.oracle.zero_copy import CopyEngine, Steps, issue, replay_events
 from grapin.sim.path import Cost, Path, to_ticks
+from grapin.sim.stations import copy_ticks
 from grapin.sim.timeline import Timeline
-from grapin.sim.zero_copy import replay_zero_copy
+from grapin.sim.transfer.zero_copy import replay_zero_copy
 from grapin.trace import Trace
 
 costs = st.lists(st.integers(0, 9).map(lambda code: [0, 1, 2, 3, 4, 5, 6, 8, 9, 12][code]), max_size=60)

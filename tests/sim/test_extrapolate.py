@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument, InvalidFile
 from grapin.sim import MACHINES, MODEL_SYSTEMS, Combination
-from grapin.sim.extrapolation import extrapolate, scaled
+from grapin.sim.extrapolate import extrapolate, scaled
 from grapin.sim.families import (
     members,
     nominal_size,

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
 from grapin.sim import copy_to_device, copy_to_host, find_machine
-from grapin.sim.formulas.hytgraph import choose_as_released, choose_by_cost, equations
-from grapin.sim.formulas.partitions import Activity, Choice, choose_filter, count_activity, volume
-from grapin.sim.formulas.subway import make_subgraph
+from grapin.sim.transfer.compaction import make_subgraph
+from grapin.sim.transfer.partition import (
+    Activity,
+    Choice,
+    choose_as_released,
+    choose_by_cost,
+    choose_filter,
+    count_activity,
+    equations,
+    volume,
+)
 
 Numbers = NDArray[np.int64]
 

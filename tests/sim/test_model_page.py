@@ -6,8 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from grapin.sim import MACHINES
-from grapin.sim.formulas import hytgraph, partitions, subway
-from grapin.sim.unified import DRIVER
+from grapin.sim.paging import DRIVER
+from grapin.sim.transfer import compaction, partition
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/model.md"
 
@@ -31,7 +31,7 @@ def test_the_page_lists_every_parameter_of_unified_memory() -> None:
 
 
 def test_the_page_lists_the_numbers_of_other_systems() -> None:
-    for module in (hytgraph, partitions, subway):
+    for module in (partition, partition, compaction):
         name = module.__name__.rpartition(".")[2]
         listed = _listed(name)
         assert listed

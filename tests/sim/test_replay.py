@@ -19,12 +19,12 @@ from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, MODEL_SYSTEMS, replay
 from grapin.sim.access import count_thread_reads
 from grapin.sim.closed_form import copy_to_device
-from grapin.sim.formulas.partitions import PARTITION
-from grapin.sim.formulas.subway import make_subgraph
 from grapin.sim.systems import RECORDED_BY
 from grapin.sim.timeline import Timeline
+from grapin.sim.transfer.compaction import make_subgraph
+from grapin.sim.transfer.partition import PARTITION
 from grapin.stream import workload
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.trace import Trace
 
 A5000 = MACHINES["a5000"]

@@ -6,7 +6,7 @@ from unified_traces import Phase, make_trace
 
 from grapin.errors import InvalidArgument
 from grapin.sim import Combination, replay, sweep
-from grapin.sim.combinations import combine
+from grapin.sim.predict import combine
 from grapin.trace import Trace
 
 

@@ -13,7 +13,7 @@ from sample_traces import lists_of, paths, trace_of, traces
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES
-from grapin.sim.events.replay import replay_events
+from grapin.sim.oracle.zero_copy import replay_events
 from grapin.sim.path import Path
 from grapin.sim.timeline import Timeline
 from grapin.trace import Trace

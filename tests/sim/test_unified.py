@@ -10,12 +10,12 @@ from unified_traces import SMALL, Case, Phase, cases, make_trace, small_machine,
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES
+from grapin.sim.oracle.paging import _Run
+from grapin.sim.paging import DRIVER, Driver, UnifiedVolumes
+from grapin.sim.paging.parameters import Costs, Setting
+from grapin.sim.paging.replay import replay_unified
 from grapin.sim.path import to_ticks
 from grapin.sim.timeline import Timeline
-from grapin.sim.unified import DRIVER, Driver, UnifiedVolumes
-from grapin.sim.unified.events import _Run
-from grapin.sim.unified.fast import replay_unified
-from grapin.sim.unified.parameters import Costs, Setting
 from grapin.trace import Trace
 
 LONE = small_machine(1, 1)

@@ -14,10 +14,10 @@ from grapin.generators import generate
 from grapin.loading import load
 from grapin.programs import BFS, SSSP
 from grapin.sim import MACHINES
+from grapin.sim.oracle.paging import replay_unified_events
+from grapin.sim.paging import DRIVER, UnifiedReplay
+from grapin.sim.paging.replay import replay_unified
 from grapin.sim.timeline import Timeline
-from grapin.sim.unified import DRIVER, UnifiedReplay
-from grapin.sim.unified.events import replay_unified_events
-from grapin.sim.unified.fast import replay_unified
 from grapin.stream import workload
 
 

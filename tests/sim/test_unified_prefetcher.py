@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grapin.sim.unified import DRIVER
-from grapin.sim.unified.prefetcher import pages_to_prefetch
+from grapin.sim.oracle.driver import pages_to_prefetch
+from grapin.sim.paging import DRIVER
 
 BIG = set(range(16))
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grapin.sim import MACHINES, Machine
-from grapin.sim.unified import DRIVER, Driver
+from grapin.sim.paging import DRIVER, Driver
 from grapin.trace import Trace
 
 SLOTS = 4096

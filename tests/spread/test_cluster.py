@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from sample_tasks import die_once, fail_at, scaled_sum
 
+from grapin import cluster as module
 from grapin.cli.main import main
 from grapin.errors import InvalidArgument
+from grapin.pool import spread
 from grapin.sim import sweep
-from grapin.sim.combinations import combine
-from grapin.spread import cluster as module
-from grapin.spread import spread
+from grapin.sim.predict import combine
 from grapin.trace import Trace
 
 pytest.importorskip("distributed")

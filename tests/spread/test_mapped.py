@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, floating_dtypes, integer_dtypes
 
-from grapin.spread.mapped import lay_out, map_value
+from grapin.pool import lay_out, map_value
 
 numbers = integer_dtypes(endianness="=") | floating_dtypes(endianness="=")
 values = st.recursive(

@@ -13,7 +13,7 @@ import pytest
 from sample_tasks import die, die_once, fail_at, found_after, is_found, scaled_sum, who, writes
 
 from grapin.errors import InvalidArgument, ValueOverflow, WorkersLost
-from grapin.spread import spread
+from grapin.pool import spread
 
 VALUES = np.arange(1000)
 

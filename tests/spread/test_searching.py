@@ -7,7 +7,8 @@ import pytest
 
 from grapin.cli.main import main
 from grapin.errors import WorkersLost
-from grapin.testing import Case, Failure, Setup, Weights, find_failure, searching
+from grapin.testing import Case, Failure, Setup, Weights, find_failure
+from grapin.testing import failures as searcher
 
 pytest_plugins = ("running_cluster",)
 if TYPE_CHECKING:  # pytest wants to be the first to load its plugins
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # pytest wants to be the first to load its plugins
 
 HASTY = """
 from grapin.reference import device as reference
-from grapin.work import Work
+from grapin.device import Work
 
 name = "hasty"
 unavailable = reference.unavailable
@@ -55,7 +56,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text(LENGTHENING)
     (tmp_path / "hasty.py").write_text(HASTY)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(searching, "HEAD_START", 0)
+    monkeypatch.setattr(searcher, "HEAD_START", 0)
 
 
 def search(**where: object) -> Failure | None:
@@ -74,7 +75,7 @@ def test_two_processes_and_a_cluster_whose_worker_is_killed_find_what_one_proces
 
     alone = search()
     assert alone is not None
-    assert alone.examples > searching.TOGETHER
+    assert alone.examples > searcher.TOGETHER
     assert search(processes=2) == alone
     assert search(cluster=two_workers.address, advance=kill_at_the_first) == alone
     assert arrived
@@ -112,7 +113,7 @@ def test_a_failure_is_found_before_all_streams_are_drawn_and_is_the_same(
         return drawn[-1]
 
     monkeypatch.setattr(Case, "of", noting)
-    monkeypatch.setattr(searching, "ROUND", 0)
+    monkeypatch.setattr(searcher, "ROUND", 0)
     found = search(processes=2)
     assert found is not None
     assert len(drawn) < 100
@@ -127,16 +128,16 @@ def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pyt
         asked.append(None)
         raise WorkersLost("gone")
 
-    monkeypatch.setattr(searching, "ROUND", seconds)
-    monkeypatch.setattr(searching, "spread", lose)
+    monkeypatch.setattr(searcher, "ROUND", seconds)
+    monkeypatch.setattr(searcher, "spread", lose)
     with pytest.raises(WorkersLost, match="gone"):
         search(processes=2)
     assert len(asked) == 1
 
 
 def test_a_search_that_is_soon_over_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "HEAD_START", 60)
-    monkeypatch.setattr(searching, "spread", None)
+    monkeypatch.setattr(searcher, "HEAD_START", 60)
+    monkeypatch.setattr(searcher, "spread", None)
     assert search(processes=2) is not None
 
 

@@ -12,7 +12,7 @@ from update_protocols import Steps
 
 from grapin.errors import InvalidArgument
 from grapin.testing import Interleaved, Weak, atomic, explore, fence, interleavings, minimum, read, write
-from grapin.testing.memory_models import MemoryModel
+from grapin.testing.interleavings import MemoryModel
 
 MODELS = [Interleaved(), Weak()]
 

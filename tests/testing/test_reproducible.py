@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grapin.testing import Case, Setup, Weights, find_failure, searching
-from grapin.testing.trying import Verdict
+from grapin.testing import Case, Setup, Weights, failures, find_failure
+from grapin.testing.case import Verdict
 
 
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
@@ -19,7 +19,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
         return Verdict()
 
     with monkeypatch.context() as patched:
-        patched.setattr(searching, "judge", note)
+        patched.setattr(failures, "judge", note)
         setup = Setup("sssp", "reference")
         assert find_failure(setup, weights=[Weights("int32")], examples=60, hubs=False) is None
     return tried
@@ -30,7 +30,7 @@ def test_a_module_full_of_numbers_changes_nothing_but_would(
     ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not ours:
-        monkeypatch.setattr(searching, "same_everywhere", nullcontext)
+        monkeypatch.setattr(failures, "same_everywhere", nullcontext)
     name = f"numbers_of_{ours}"
     (tmp_path / f"{name}.py").write_text(f"NUMBERS = {list(range(101 + ours, 1000, 2))}\n")
     monkeypatch.syspath_prepend(tmp_path)

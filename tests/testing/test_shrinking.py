@@ -8,7 +8,7 @@ from grapin import Batch, Graph
 from grapin.reference import ReferenceGraph
 from grapin.testing import Case, Weights, cases
 from grapin.testing.case import batch_parts
-from grapin.testing.shrinking import shrink
+from grapin.testing.shrink import shrink
 
 
 def deletes_heavily(case: Case) -> bool:

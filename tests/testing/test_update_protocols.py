@@ -21,7 +21,7 @@ from update_protocols import (
 )
 
 from grapin.testing import Exploration, Weak, explore
-from grapin.testing.memory_models import MemoryModel
+from grapin.testing.interleavings import MemoryModel
 
 Relaxing = Callable[[list[Edge]], Steps]
 NOTHING = (99, "~")

@@ -21,7 +21,7 @@ from grapin.testing import (
     hub_churns,
     mutation_streams,
 )
-from grapin.testing.reproducible import same_everywhere
+from grapin.testing.failures import same_everywhere
 from grapin.testing.weights import weight_columns, weights_between
 
 reach = settings(max_examples=300, phases=[Phase.generate], derandomize=True, database=None, deadline=None)

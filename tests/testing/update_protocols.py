@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from grapin.testing import compare_and_swap, fence, minimum, read
-from grapin.testing.memory_models import Access
+from grapin.testing.interleavings import Access
 
 Steps = Generator[Access, Any, None]
 Edge = tuple[str, str, int]

@@ -8,6 +8,11 @@ stayed (but for ties too deep to follow), and every list of a lost vertex is rea
 A lost vertex got worse, so its old out-neighbours gain nothing from its new value unless they are lost too. `correct`
 sees every edge between two lost vertices, and marks its source; the others need not be read a second time. It keeps
 the best offer it saw, so that `pull` has to read again only where that offer is gone and others may remain.
+
+The published repair: throw away all that hung below a lost edge, then let every valid vertex push once.
+
+Nothing is ordered and nothing is pulled, so a batch costs about one pass over the edges. It is here to be measured
+against.
 """
 
 from typing import Any
@@ -15,12 +20,11 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import compiled
-from grapin.kernels.cpu.growing import grown
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, keep_read
-from grapin.kernels.cpu.monotone.heap import heap_pop, heap_push
+from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, grown, keep_read
+from grapin.kernels.cpu.monotone.heaps import heap_pop, heap_push
 from grapin.kernels.cpu.monotone.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
-from grapin.kernels.cpu.monotone.unbound import ARRAYS, SIDES, offer, start_key, weight_at
-from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
+from grapin.kernels.rules import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
+from grapin.kernels.unbound import ARRAYS, SIDES, offer, start_key, weight_at
 
 WALK_LIMIT = 1 << 14
 """How far up equal keys to look for solid ground; a longer walk costs more than reading the lists again."""
@@ -243,4 +247,59 @@ def pull(
                 trace, used = keep_read(trace, used, tally, place, start, degree, ARRAYS)
         losses.keys[loss] = np.uint32(min(best, np.int64(NO_KEY)))
         losses.parents[loss] = best_parent
+    return trace, used
+
+
+def invalidate(
+    words: Any,
+    journal: Journal,
+    losses: Losses,
+    pushes: Any,
+    roots: Any,
+    root_keys: Any,
+    queue: Any,
+    size: int,
+    tally: Any,
+    trace: Any,
+    tracing: bool,
+) -> Any:
+    """Lose every queued vertex and all below it along parents; what starts by itself starts again.
+
+    Returns the trace with how much of it is used.
+    """
+    used = 0
+    place = 0
+    round_end = 0
+    while place < size:
+        if place == round_end:
+            round_end = size
+            tally[ITERATIONS] += 1
+        vertex = np.int32(queue[place] & LOW)
+        place += 1
+        if journal.marks[vertex] & LOST:
+            continue
+        journal.marks[vertex] |= LOST
+        words[vertex] = UNREACHED
+        losses.vertices[losses.count[0]] = vertex
+        losses.count[0] += 1
+        for side in range(SIDES):
+            starts, degrees, neighbours, _weights = pushes[side]
+            start = starts[vertex]
+            degree = np.int64(degrees[vertex])
+            if size + degree > queue.size:
+                queue = grown(queue, size + degree)
+            for i in range(start, start + degree):
+                other = neighbours[i]
+                if np.uint32(words[other] & LOW) == np.uint32(vertex):
+                    log_once(journal, other, np.uint32(words[other] >> SHIFT))
+                    queue[size] = np.uint64(other)
+                    size += 1
+            read = 2 * np.int64(vertex) + side
+            count_list(tally, start, degree, 1)
+            if tracing:
+                trace, used = keep_read(trace, used, tally, read, start, degree, 1)
+    for loss in range(losses.count[0]):
+        key = start_key(losses.vertices[loss], roots, root_keys)
+        if key != np.int64(NO_KEY):
+            words[losses.vertices[loss]] = word(key, NO_PARENT)
     return trace, used

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grapin.compiled import compiled
-from grapin.kernels.words import SHIFT
+from grapin.kernels.rules import SHIFT
 
 LOGGED, LOST, PUSHES, GROUND = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 """Marks a vertex carries during one batch: its old key is written down; it lost its value; it must offer its new

@@ -3,42 +3,108 @@
 Which kernels run is the system's choice (`System.repair`). Sparse repair may read as many edges as computing from
 nothing would; if that is not enough it gives up and does just that, so a batch never costs more than twice the cheaper
 of the two, whichever it turns out to be.
+
+Kernels bound to one program: compiled on first use, kept on disk, shared by equal programs.
 """
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
+from grapin.compiled import compiled
 from grapin.counters import Counters
+from grapin.device import Work
 from grapin.errors import ValueOverflow
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.arrays import LEAST_VERTICES, NO_WEIGHTS, arrays_of
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
 from grapin.kernels.cpu.lists import (
     EDGES,
     ITERATIONS,
+    LEAST_VERTICES,
     LISTS,
+    NO_WEIGHTS,
     OVERFLOWS,
     PAGES,
     REQUESTS,
     TRACE_FIELDS,
+    arrays_of,
     new_tally,
 )
-from grapin.kernels.cpu.monotone.binding import bind_monotone
+from grapin.kernels.cpu.monotone import correct, forward, values
 from grapin.kernels.cpu.monotone.correct import orphan_removed
+from grapin.kernels.cpu.monotone.forward import GAVE_UP, SWEEP
 from grapin.kernels.cpu.monotone.journal import Journal, Losses, log_all, new_journal, new_losses
-from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP
-from grapin.kernels.cpu.monotone.starting import place_vertices
-from grapin.kernels.cpu.monotone.sweep import sweep
-from grapin.kernels.rules import Coding, coding, does_not_compile
-from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED
+from grapin.kernels.cpu.monotone.rounds import sweep, sweep_kernels
+from grapin.kernels.cpu.monotone.values import place_vertices
+from grapin.kernels.rules import (
+    LOW,
+    NO_KEY,
+    NO_PARENT,
+    SHIFT,
+    UNREACHED,
+    Coding,
+    coding,
+    digest,
+    does_not_compile,
+    make_offer,
+    make_start,
+    rebind,
+)
 from grapin.programs.program import Monotone, source_arrays
-from grapin.systems import System
-from grapin.work import Work
+from grapin.system import System
+
+
+@compiled
+def stored_weight(weights: Any, place: int) -> Any:
+    """The weight beside a neighbour."""
+    return weights[place]
+
+
+@compiled
+def unit_weight(weights: Any, place: int) -> int:  # noqa: ARG001  (the same signature as the other)
+    """Every edge weighs 1."""
+    return 1
+
+
+_KERNELS = (
+    correct.orphan_worsened,
+    correct.correct,
+    correct.pull,
+    forward.queue_losses,
+    forward.queue_offers,
+    forward.forward,
+    forward.close_journal,
+    correct.invalidate,
+    values.offered_too_much,
+    values.start_keys,
+)
+_bound: dict[str, SimpleNamespace] = {}
+
+
+def bind_monotone(program: Monotone, code: Coding, *, stored_weights: bool, sides: int) -> SimpleNamespace:
+    """Return the kernels for one program, by name; equal rules give the very same kernels."""
+    reads = stored_weights and program.weighted
+    name = f"{program.name}_{digest(program, code)}_{sides}{'w' if reads else ''}"
+    if name not in _bound:
+        inlined = numba.njit(nogil=True, error_model="numpy")
+        rules = {
+            "offer": make_offer(program, code, inlined),
+            "start_key": make_start(program, code, inlined),
+            "weight_at": stored_weight if reads else unit_weight,
+            "SIDES": sides,
+            "ARRAYS": 2 if reads else 1,
+        }
+        kernels = {kernel.__name__: compiled(rebind(kernel, name, **rules)) for kernel in _KERNELS}
+        kernels["repair"] = compiled(rebind(forward.repair, name, **rules, **kernels))
+        _bound[name] = SimpleNamespace(**kernels, **sweep_kernels(name, rules))
+    return _bound[name]
+
 
 FREELY = 64
 """So few edges are read before anything is weighed."""

@@ -16,29 +16,38 @@ from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.counters import Counters
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.arrays import arrays_of
-from grapin.kernels.cpu.lists import EDGES, ITERATIONS, LISTS, PAGES, REQUESTS, TRACE_FIELDS, new_tally
-from grapin.kernels.cpu.pagerank.flows import change_flows, keep_flows, tell_neighbours
-from grapin.kernels.cpu.pagerank.passes import file_all, renew, rescale, sweep
-from grapin.kernels.cpu.pagerank.priorities import LEVELS
-from grapin.kernels.cpu.pagerank.push import push_best, push_rounds
+from grapin.device import Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
+from grapin.kernels.cpu.lists import (
+    EDGES,
+    ITERATIONS,
+    LISTS,
+    PAGES,
+    REQUESTS,
+    TRACE_FIELDS,
+    arrays_of,
+    new_tally,
+)
+from grapin.kernels.cpu.pagerank.push import file_all, push_best, push_rounds, renew, rescale, sweep
 from grapin.kernels.cpu.pagerank.residuals import (
     DRIFT,
     FLOOR,
+    LEVELS,
     MASS,
     RESIDUAL,
     THRESHOLD,
     TOTAL,
     Residuals,
+    change_flows,
     extended,
+    keep_flows,
     new_residuals,
+    tell_neighbours,
     within,
 )
 from grapin.programs.program import Accumulative
-from grapin.systems import System
-from grapin.work import Work
+from grapin.system import System
 
 BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor may take when the floor is set; it may grow by half."""

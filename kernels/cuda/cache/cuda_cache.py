@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from grapin.cache import CacheSettings, HotCache
 from grapin.counters import Counters
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.device import Query, Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Lists, Snapshot
+from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists
 from grapin.kernels.cuda.backend import Backend, Transfer
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import TOUCHED, TRACE_FIELDS, Reading
-from grapin.kernels.device_cache import OUTWARD, DeviceCache, has_own_in_lists
-from grapin.work import Query, Work
 
 
 @runtime_checkable

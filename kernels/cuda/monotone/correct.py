@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from grapin.kernels.cuda.monotone.queues import append, enqueue, log
-from grapin.kernels.cuda.monotone.state import (
+from grapin.kernels.cuda.monotone.queues import (
     AHEAD,
     LOST,
     LOST_MARK,
@@ -33,10 +32,13 @@ from grapin.kernels.cuda.monotone.state import (
     PUSHES,
     TOO_FAR,
     State,
+    append,
+    enqueue,
+    log,
 )
-from grapin.kernels.cuda.monotone.unbound import offer, start_key, weight_of
 from grapin.kernels.cuda.warp import any_lane
-from grapin.kernels.words import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
+from grapin.kernels.rules import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
+from grapin.kernels.unbound import offer, start_key, weight_of
 
 UNDECIDED = np.uint64(1 << 31)
 """Beside the maker of an offer, whose number has 31 bits: it does not stand, or not yet. Of two equal offers, the one

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.device import Work
 from grapin.kernels.cuda.backend import Backend, Shape
 from grapin.kernels.cuda.cache.cuda_cache import CachedReads
 from grapin.kernels.cuda.index import ListIndex
@@ -27,8 +28,7 @@ from grapin.kernels.cuda.lists import (
     counters_of,
     new_reading,
 )
-from grapin.kernels.cuda.monotone.queues import WIDEST
-from grapin.kernels.cuda.monotone.state import (
+from grapin.kernels.cuda.monotone.queues import (
     AFFECTED,
     CHANGED,
     CONTROL_SIZE,
@@ -36,9 +36,9 @@ from grapin.kernels.cuda.monotone.state import (
     JOURNAL,
     LOST,
     NEAR,
+    WIDEST,
     State,
 )
-from grapin.work import Work
 
 BOARD_SIZE = CONTROL_SIZE + PROGRESS_SIZE + STRIPES * TALLY_SIZE
 """Control, progress and tallies lie behind each other, so that one copy shows them all."""

@@ -4,22 +4,27 @@ A batch first changes flows (`flows.py`), then rounds of pushes (`rounds.py`) br
 host comes in only when rounds stop for another reason: all that waited is used up, and the line from which vertices
 wait has to be lowered; so many edges were read that scaling the total away may pay (`passes.py`); or rounding has to
 be forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
+
+The kernels of PageRank on one backend, bound once.
 """
 
 from dataclasses import dataclass, field, replace
 from math import inf
+from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cuda.backend import Backend, Shape
+from grapin.device import Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
+from grapin.kernels.cuda.backend import Backend, Shape, bind_functions
 from grapin.kernels.cuda.cache.cuda_cache import CachedReads, CudaCache
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import ITERATION, TRACE_FIELDS, TRACED, Reading, counters_of, new_reading
-from grapin.kernels.cuda.pagerank.binding import bind_pagerank
+from grapin.kernels.cuda.pagerank import flows, residuals, rounds
 from grapin.kernels.cuda.pagerank.residuals import (
     CHANGED,
     CHOSEN,
@@ -40,9 +45,26 @@ from grapin.kernels.cuda.pagerank.residuals import (
     new_ranks,
 )
 from grapin.kernels.cuda.pagerank.rounds import LONG_RUN, PUSHING, WITHIN
+from grapin.kernels.cuda.walk import bind_walk
 from grapin.programs.program import Accumulative
-from grapin.systems import System
-from grapin.work import Work
+from grapin.system import System
+
+_bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
+
+
+def bind_pagerank(backend: Backend, *, cached: bool, **sizes: Any) -> SimpleNamespace:
+    """Return the kernels by name; `sizes` may set `SHORT` and `LONG` of `walk.py`."""
+    made = _bound.setdefault(backend, {})
+    name = cached, *sorted(sizes.items())
+    if name not in made:
+        names = bind_functions(backend, (*residuals.FUNCTIONS, *rounds.FUNCTIONS), **sizes)
+        kernels = (*flows.KERNELS, *flows.PASSES, *rounds.KERNELS)
+        made[name] = SimpleNamespace(
+            push=bind_walk(backend, "pagerank", weights=False, cached=cached, **names),
+            **{one.__name__: backend.kernel(one, "pagerank", **names) for one in kernels},
+        )
+    return made[name]
+
 
 BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor take at most."""

@@ -12,7 +12,7 @@ from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.pagerank.query import PageRankQuery
 from grapin.kernels.cuda.pagerank.residuals import DRIFT, FILED, MASS, REST, SIDE, TOTAL, WAITING
 from grapin.programs.pagerank import PageRank
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream
 
 

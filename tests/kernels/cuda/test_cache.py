@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin import Batch, Graph
-from grapin.cache import CacheSettings, adaptive, replay
+from grapin.cache import CacheSettings, policies, replay
 from grapin.cli.main import main
+from grapin.engine.verify import verify_engine
 from grapin.errors import DeviceUnavailable, WrongAnswer
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank, Program
 from grapin.testing import mutation_streams
-from grapin.testing.verifying import verify_engine
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 
@@ -44,7 +44,7 @@ def small_device(seed: int = 0, shape: Shape | None = None) -> Iterator[None]:
     with (
         patch.object(simulator, "Simulator", made),
         patch.multiple(walk, SHORT=2, LONG=8),
-        patch.object(adaptive, "FEWEST", 16),  # so that small graphs see choices in the middle of a phase
+        patch.object(policies, "FEWEST", 16),  # so that small graphs see choices in the middle of a phase
     ):
         yield
 

@@ -3,12 +3,12 @@
 import pytest
 
 from grapin import Batch, Graph
+from grapin.device import Work
 from grapin.engine.answer import Answer
 from grapin.engine.verify import verify_answer
 from grapin.errors import ValueOverflow
 from grapin.programs import SSSP
-from grapin.systems import SYSTEMS
-from grapin.work import Work
+from grapin.system import SYSTEMS
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from grapin import SSSP, Batch, ConnectedComponents, Engine, Graph
-from grapin.engine.devices import device, open_device
+from grapin.device import device, open_device
 from grapin.engine.verify import verify_answer
 from grapin.errors import DeviceUnavailable
 from grapin.kernels.cuda import device as cuda_device
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 
@@ -63,8 +63,8 @@ def test_without_a_gpu_cuda_says_what_is_missing_and_auto_takes_the_cpu() -> Non
 
 def test_importing_grapin_and_using_the_cpu_loads_no_cuda() -> None:
     program = (
-        "import sys, grapin.engine.devices\n"
-        "grapin.engine.devices.open_device('auto')\n"
+        "import sys, grapin.device\n"
+        "grapin.device.open_device('auto')\n"
         "assert not any(name.startswith(('numba.cuda', 'cupy', 'cuda.')) for name in sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 import grapin
 from grapin import Batch, Graph
 from grapin.counters import Counters, count_reads
+from grapin.device import Work
 from grapin.engine.answer import Answer
 from grapin.engine.verify import verify_answer
 from grapin.errors import ValueOverflow
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone
 from grapin.reference.graph import ReferenceGraph
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 from grapin.testing.mutations import batches, clearances
-from grapin.work import Work
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 

@@ -11,7 +11,7 @@ from grapin import Batch, Graph
 from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.programs.pagerank import PageRank
-from grapin.systems import SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")

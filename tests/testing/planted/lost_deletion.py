@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from grapin.batch import Batch
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
+from grapin.device import Query, Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.programs.program import Monotone
-from grapin.systems import System
-from grapin.work import Query, Work
+from grapin.system import System
 
 name = "lost deletion"
 

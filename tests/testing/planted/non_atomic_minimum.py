@@ -2,13 +2,12 @@
 
 from typing import Any
 
+from grapin.device import Query
 from grapin.kernels.cuda.backend import Shape
-from grapin.kernels.cuda.lanes import _Atomic
 from grapin.kernels.cuda.programs import make_query
-from grapin.kernels.cuda.simulator import Simulator
+from grapin.kernels.cuda.simulator import Simulator, _Atomic
 from grapin.programs.program import Program
-from grapin.systems import System
-from grapin.work import Query
+from grapin.system import System
 
 name = "non-atomic minimum"
 

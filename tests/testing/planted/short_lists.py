@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Lists, Snapshot
+from grapin.device import Query, Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Lists, Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.programs.program import Monotone
-from grapin.systems import System
-from grapin.work import Query, Work
+from grapin.system import System
 
 name = "short lists"
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from grapin.graph.applied import Applied
-from grapin.graph.snapshot import Snapshot
+from grapin.device import Query, Work
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
-from grapin.kernels.words import LOW, NO_PARENT, UNREACHED
+from grapin.kernels.rules import LOW, NO_PARENT, UNREACHED
 from grapin.programs.program import Monotone
-from grapin.systems import System
-from grapin.work import Query, Work
+from grapin.system import System
 
 name = "stale parent"
 

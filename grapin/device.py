@@ -1,0 +1,150 @@
+"""The interfaces a device implements, the result of one repair, and devices by name.
+
+`Work`: what a device did for one program, at the start or for one batch; and what a device is asked to be.
+
+Devices by name: what can execute programs, and whether it can here.
+"""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.cache.settings import CacheSettings
+from grapin.counters import Counters
+from grapin.errors import DeviceUnavailable, InvalidArgument
+from grapin.graph.change import Applied
+from grapin.graph.packed import Snapshot
+from grapin.programs.program import Program
+from grapin.system import System
+from grapin.user_code import is_user_code, load_user_code
+from grapin.validation import check_choice
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What it took to bring one program's values up to date."""
+
+    iterations: int = 0
+    """Rounds: reads within one round do not wait for each other."""
+    changed: int = 0
+    """Vertices whose value is another now."""
+    invalidated: int = 0
+    """Vertices whose value had to be thrown away on the way."""
+    affected_edges: int = 0
+    """Out-edges of what changed and in-edges of what got worse: what a repair that follows changes has to read."""
+    dense: bool = False
+    """Whether all was computed from scratch."""
+    counters: Counters = field(default_factory=Counters)
+    reads: NDArray[np.int64] | None = None
+    """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
+    and how many arrays were read (neighbours, weights)."""
+    whole: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device was to go through the whole list, so that a copy may be left behind; None
+    where that is so whenever it did."""
+    cached: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
+
+
+class Query(Protocol):
+    """One program on one device, between batches."""
+
+    def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
+        """Compute the values from nothing."""
+
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
+        """Bring the values up to date with what a batch changed."""
+
+    def values(self) -> NDArray[Any]:
+        """Return the value of each vertex, as a new array."""
+
+    def parents(self) -> NDArray[np.int32]:
+        """Return the vertex each value came from, -1 for none, as a new array."""
+
+    def reached(self, vertex: int) -> bool:
+        """Tell whether a vertex has a value."""
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of vertex state by part."""
+
+
+class Device(Protocol):
+    """What executes programs: a module with these names, found by `grapin.device`."""
+
+    name: str
+
+    def unavailable(self) -> str | None:
+        """Say in one sentence why it cannot be used here and what to do about it; None when it can."""
+
+    def query(
+        self, program: Program, system: System, *, weight_dtype: Any, directed: bool, threads: int
+    ) -> Query:
+        """Prepare one program for graphs of this kind."""
+
+
+class Cache(Protocol):
+    """Copies of hot lists in a device's memory, which the queries of one engine share."""
+
+    def about(self) -> dict[str, Any]:
+        """Return how the cache was made, as plain values."""
+
+    def attach(self, query: Query) -> Query:
+        """Return the query with its reads passing through the cache."""
+
+    def nbytes(self) -> int:
+        """Return the bytes of device memory that it takes."""
+
+
+@runtime_checkable
+class CachingDevice(Device, Protocol):
+    """A device whose reads can pass through a cache."""
+
+    def cache(self, settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> Cache:
+        """Return an empty cache for copies of neighbours and, with 2 arrays, of weights of this type."""
+
+
+DEVICES = {
+    "cuda": "grapin.kernels.cuda.device",
+    "cpu": "grapin.kernels.cpu.device",
+    "cudasim": "grapin.kernels.cuda.simulated",
+    "reference": "grapin.reference.device",
+}
+"""Where each device lives; a new one is one module with the names of `grapin.device.Device`."""
+_PREFERRED = ("cuda", "cpu")
+_NEEDED = ("name", "unavailable", "query")
+
+
+def device(name: str) -> Device:
+    """Return the device of this name, or the one in `FILE.py` (or `FILE.py:NAME`), whether or not it can be used."""
+    if is_user_code(name):
+        return _own_device(name, str(Path.cwd()))
+    return cast("Device", import_module(DEVICES[check_choice("device", name, DEVICES)]))
+
+
+def open_device(name: str) -> Device:
+    """Return a usable device; `auto` takes the fastest there is."""
+    if name == "auto":
+        return next(found for found in map(device, _PREFERRED) if found.unavailable() is None)
+    if not is_user_code(name):
+        check_choice("device", name, (*DEVICES, "auto"))
+    found = device(name)
+    reason = found.unavailable()
+    if reason is not None:
+        raise DeviceUnavailable(f"device={name!r} cannot be used here: {reason}")
+    return found
+
+
+@lru_cache
+def _own_device(name: str, _folder: str) -> Device:
+    """Run a file once in a process, like a module; a relative path depends on the folder."""
+    found = load_user_code("device", name)
+    missing = [attribute for attribute in _NEEDED if not hasattr(found, attribute)]
+    if missing:
+        raise InvalidArgument(
+            f"device={name!r} must have the names of grapin.device.Device: there is no {', no '.join(missing)}"
+        )
+    return cast("Device", found)

@@ -1,0 +1,165 @@
+"""`load_edges`: a file of any known format as one `EdgeList`, or one sentence that says why not.
+
+Which format a file has: its content decides where it can, its name where it must.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grapin.edges import EdgeList
+from grapin.errors import InvalidFile
+from grapin.files.delimited import read_csv, read_snap
+from grapin.files.dimacs import read_dimacs
+from grapin.files.ids import IDS, number_vertices
+from grapin.files.konect import read_konect
+from grapin.files.market import read_matrix_market
+from grapin.files.npz import read_npz
+from grapin.files.parquet import read_parquet
+from grapin.files.rows import Request, Rows
+from grapin.files.source import plain_name
+from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
+from grapin.generators import suggestion
+from grapin.progress import progress
+from grapin.validation import check_choice
+
+FORMATS = ("snap", "csv", "matrix-market", "dimacs", "konect", "parquet", "npz")
+
+_CONTENTS = (
+    ("parquet", re.compile(rb"PAR1")),
+    ("npz", re.compile(rb"PK(?:\x03\x04|\x05\x06)")),
+    ("matrix-market", re.compile(rb"%%MatrixMarket", re.IGNORECASE)),
+    ("konect", re.compile(rb"%\s*(?:sym|asym|bip)\b")),
+    ("dimacs", re.compile(rb"(?:c(?:[ \t][^\n]*)?\r?\n|\s*\n)*p[ \t]+[a-z]+[ \t]+\d")),
+)
+_NAMES = (
+    ("parquet", re.compile(r".*\.(?:parquet|pq)")),
+    ("npz", re.compile(r".*\.npz")),
+    ("matrix-market", re.compile(r".*\.mtx")),
+    ("dimacs", re.compile(r".*\.gr")),
+    ("konect", re.compile(r"out\..*")),
+    ("csv", re.compile(r".*\.csv")),
+)
+_FIRST_ROW = re.compile(rb"(?:[ \t]*(?:[#%][^\n]*)?\r?\n)*([^\n]*)")
+_SELF_EVIDENT = {"parquet", "npz", "matrix-market"}
+"""Formats that begin with a signature: without it, a file of that name is something else."""
+
+
+def recognise(path: object, name: str, head: bytes) -> str:
+    """Return the format of a file with this (uncompressed) name and these first bytes."""
+    for kind, signature in _CONTENTS:
+        if signature.match(head):
+            return kind
+    named = next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), None)
+    if named in _SELF_EVIDENT:
+        raise InvalidFile(f"{path} must hold {named} data, as its name says, but does not")
+    return named or _delimited_kind(head)
+
+
+def _delimited_kind(head: bytes) -> str:
+    row = _FIRST_ROW.match(head)
+    return "csv" if row is not None and re.search(rb"[,;]", row[1]) else "snap"
+
+
+_HEAD = 2**16
+_READERS: dict[str, Callable[[Request], Rows]] = {
+    "snap": read_snap,
+    "csv": read_csv,
+    "matrix-market": read_matrix_market,
+    "dimacs": read_dimacs,
+    "konect": read_konect,
+    "parquet": read_parquet,
+    "npz": read_npz,
+}
+
+
+def load_edges(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # the word every reader knows for it
+    directed: bool | None = None,
+    columns: Sequence[str] | str | None = None,
+    delimiter: str | None = None,
+    comment: str | None = None,
+    ids: str = "auto",
+    weights: str = "keep",
+    self_loops: str = "keep",
+    duplicates: str = "keep",
+) -> EdgeList:
+    """Read a graph file, compressed or not, into arrays; rows keep their order.
+
+    A file of nothing but comments is an empty graph; one of zero bytes is an error, as is anything that does
+    not fit: `InvalidFile` names the file and the line, and nothing is returned.
+
+    Args:
+        path: The file; gzip, bzip2, xz and zstd data are recognised and decompressed on the way.
+        format: snap, csv, matrix-market, dimacs, konect, parquet or npz; told from name and content if None.
+        directed: Whether edges run one way; by default what the file says, and True if it says nothing.
+        columns: What the columns mean, in order: source, target, weight, time, change (+1 or -1), or - to
+            ignore one, in a sequence or between commas; by default told from a header, or from their number (see
+            `grapin.files.layout`).
+        delimiter: The character between columns; by default told from the first row.
+        comment: What comment lines begin with; by default # or %, and '' for files without comments.
+        ids: auto, keep, dense or text (see `grapin.files.ids`).
+        weights: keep, ignore, absolute or shift (see `grapin.files.weights`).
+        self_loops: keep or drop.
+        duplicates: keep every row, or one row an edge: first, last, min, max or sum.
+    """
+    check_choice("ids", ids, IDS)
+    check_choice("weights", weights, WEIGHTS)
+    check_choice("self_loops", self_loops, SELF_LOOPS)
+    check_choice("duplicates", duplicates, DUPLICATES)
+    if format is not None:
+        check_choice("format", format, FORMATS)
+    file = _existing(path)
+    with progress(f"Loading {file.name}", file.stat().st_size) as advance:
+        request = Request(file, advance, columns, delimiter, comment, text_ids=ids == "text")
+        rows = _READERS[format or _recognised(request)](request)
+        edges = _edge_list(request, rows, ids, weights, directed)
+    return settle_repeats(edges, self_loops, duplicates)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    try:
+        with file.open("rb") as opened:
+            begin = opened.read(1)
+    except FileNotFoundError:
+        raise InvalidFile(f"{file} must exist, but there is no such file{suggestion(str(path))}") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{file} must be a file, not a directory") from None
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"{file} must be readable, but: {error}") from None
+    if not begin:
+        raise InvalidFile(f"{file} must hold a graph, but is empty")
+    return file
+
+
+def _recognised(request: Request) -> str:
+    with request.open() as source:
+        head = source.read(_HEAD)
+    if not head:
+        raise InvalidFile(f"{request.path} must hold a graph, but is empty inside its compression")
+    return recognise(request.path, plain_name(request.path), head)
+
+
+def _edge_list(request: Request, rows: Rows, ids: str, weights: str, directed: bool | None) -> EdgeList:
+    weight, notes = settle_weights(request, rows, weights)
+    time = settle_times(request, rows)
+    numbering = number_vertices(request, rows, ids)
+    if numbering.labels is not None:
+        named = f"from {numbering.labels.name(0)} on" if rows.numbered else "in ascending order"
+        notes.insert(0, f"Vertices renumbered: {numbering.vertices:,}; the file names them {named}.")
+    return EdgeList(
+        source=numbering.source,
+        target=numbering.target,
+        vertices=numbering.vertices,
+        weight=weight,
+        time=time,
+        removed=rows.removed,
+        directed=directed if directed is not None else rows.directed is not False,
+        labels=numbering.labels,
+        origin=str(request.path),
+        notes=(*rows.notes, *notes),
+    )

@@ -1,0 +1,26 @@
+"""Programs by name: the ones that come with Grapin, and `FILE.py:NAME` for the user's own."""
+
+import inspect
+
+from grapin.errors import InvalidArgument
+from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
+from grapin.programs.pagerank import PageRank
+from grapin.programs.program import Monotone, Program, check_class
+from grapin.user_code import is_user_code, load_user_code
+from grapin.validation import check_choice
+
+PROGRAMS: dict[str, type[Program]] = {
+    program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents, PageRank)
+}
+
+
+def find_program(name: str) -> type[Program]:
+    """Return the program class of this name; `FILE.py:NAME` runs the file to find the class in it."""
+    if not is_user_code(name):
+        return PROGRAMS[check_choice("program", name, PROGRAMS)]
+    found = load_user_code("program", name)
+    if not (inspect.isclass(found) and issubclass(found, Program)):
+        raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")
+    if issubclass(found, Monotone):
+        check_class(found)
+    return found

@@ -1,0 +1,299 @@
+"""Systems that copy: whole partitions, lists that the host gathers, or for each partition what seems cheapest.
+
+Which lists an iteration reads is known before it begins, so each iteration is a closed form: what the formulas of
+`grapin.sim.formulas` choose is sent by the copy engine, and what they leave to requests is replayed as such. Copies,
+gathering, requests and kernels of different partitions go on at the same time, in streams; an iteration takes as long
+as the slowest of link, host and device.
+
+Partitions: an edge array cut into stretches of equal size, and what of each an iteration reads.
+
+A list belongs to the partition it starts in. Systems that copy decide for each partition with an active list how its
+edges reach the device.
+
+HyTGraph: for each partition the cheapest of three ways to the device.
+
+The papers (ICDE 2023, section V-A, and its longer form in TPDS) weigh by equations 1 to 3, in round trips: 256 requests
+of 128 bytes are under way at a time. The released code (iDC-NEU/HyTGraph, include/framework/hybrid_policy.h) evaluates
+none of them and goes by shares of active edges instead. Both rules are here.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grapin.cache.settings import CacheSettings
+from grapin.sim.closed_form import copy_to_device
+from grapin.sim.iterations import Iterations, device_seconds
+from grapin.sim.machine import Machine
+from grapin.sim.path import Path
+from grapin.sim.prediction import Costs
+from grapin.sim.systems import ModelSystem
+from grapin.sim.transfer.costs import (
+    costs_of,
+    in_streams,
+    link_seconds,
+    read_counters,
+    run_cache,
+    wire_bytes,
+    with_copies,
+    with_upkeep,
+)
+from grapin.sim.transfer.zero_copy import replay_zero_copy
+from grapin.trace import Trace
+from grapin.validation import check_integer, refuse
+
+Numbers = NDArray[np.int64]
+
+PARTITION = 32 * 2**20
+"""Bytes of one partition (HyTGraph, section V-B)."""
+ELEMENT = 4
+LINE = 128
+
+
+class Choice(IntEnum):
+    """How the edges of a partition reach the device."""
+
+    NOTHING = 0
+    """They do not: no list of it is read."""
+    FILTER = 1
+    """The whole partition is copied."""
+    COMPACTION = 2
+    """The host gathers the active lists, which are then copied."""
+    ZERO_COPY = 3
+    """Threads read the active lists by requests."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One iteration's reads by partition; the arrays have one entry a partition, `partition` one a list."""
+
+    edges: Numbers
+    """Elements a partition holds; the room between lists is copied with them."""
+    active_edges: Numbers
+    active_lists: Numbers
+    lines: Numbers
+    """128-byte lines that the active lists touch: as many requests."""
+    partition: Numbers
+    """The partition of each list, in the order they were given."""
+    edge_bytes: int
+    """Bytes of one element, its weight included where that is read."""
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Which partitions have a list that is read."""
+        return self.active_lists > 0
+
+
+@dataclass(frozen=True)
+class Volume:
+    """What an iteration moves under some choices, by partition."""
+
+    copied: Numbers
+    """Bytes sent by the copy engine."""
+    gathered: Numbers
+    """Of these, bytes that the host gathered first."""
+    requested: NDArray[np.bool_]
+    """Which lists, in the order they were given, are read by requests instead."""
+
+
+def count_activity(
+    starts: NDArray[Any], lengths: NDArray[Any], *, slots: int, arrays: int = 1, partition: int = PARTITION
+) -> Activity:
+    """Sum up lists given by start and length in elements, in an array of `slots` elements, or two with weights."""
+    size = check_integer("partition", partition, least=ELEMENT * arrays) // (ELEMENT * arrays)
+    starts, lengths = np.asarray(starts, np.int64), np.asarray(lengths, np.int64)
+    if len(starts) and int((starts + lengths).max()) > slots:
+        refuse("slots", slots, f"be at least {int((starts + lengths).max())}, where the last list ends")
+    of_list = starts // size
+    count = -(-slots // size)
+    read = lengths > 0
+    lines = np.where(read, (starts + lengths - 1) // (LINE // ELEMENT) - starts // (LINE // ELEMENT) + 1, 0)
+    active_edges = _sums(of_list, lengths, count)
+    held = np.minimum(size, slots - size * np.arange(count))
+    return Activity(
+        # A list longer than a partition makes its own as long as itself.
+        edges=np.maximum(held, active_edges),
+        active_edges=active_edges,
+        active_lists=_sums(of_list, read, count),
+        lines=_sums(of_list, lines * arrays, count),
+        partition=of_list,
+        edge_bytes=ELEMENT * arrays,
+    )
+
+
+def choose_filter(activity: Activity) -> Numbers:
+    """Copy every partition with an active list whole: what partitioning systems did before they compared costs."""
+    return np.where(activity.active, Choice.FILTER, Choice.NOTHING)
+
+
+def volume(activity: Activity, choices: Numbers, *, index_bytes: int = 8) -> Volume:
+    """Return what these choices move; a gathered list brings `index_bytes` with it, its vertex and its offset."""
+    whole = np.where(choices == Choice.FILTER, activity.edges * activity.edge_bytes, 0)
+    lists = activity.active_edges * activity.edge_bytes + activity.active_lists * index_bytes
+    gathered = np.where(choices == Choice.COMPACTION, lists, 0)
+    return Volume(whole + gathered, gathered, (choices == Choice.ZERO_COPY)[activity.partition])
+
+
+def _sums(of_list: Numbers, amounts: NDArray[Any], count: int) -> Numbers:
+    # Sums of whole numbers below 2**53 are exact in the floats that bincount adds up.
+    return np.bincount(of_list, amounts, count).astype(np.int64)
+
+
+OUTSTANDING = 256  # MR of the equations
+GAMMA = 0.625  # the fixed part of a round trip, section V-A
+ALPHA = 0.8  # section V-A, and the code's default
+BETA = 0.4  # likewise
+SEGMENTS = 20  # partitions of the released code by default (include/utils/app_skeleton.h)
+SMALL_DEGREE = 24  # mean active degree below which the released code gathers
+
+Times = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PartitionCosts:
+    """The time each way takes, by partition, in the unit of `round_trip`."""
+
+    filter: Times
+    """Equation 1: the whole partition in full requests."""
+    compaction: Times
+    """Equation 2: active lists and an index entry for each, in full requests; and gathering them, if that is known."""
+    zero_copy: Times
+    """Equation 3: a request for each line of an active list; the round trip is shorter as requests are less full."""
+
+
+def equations(
+    activity: Activity, *, round_trip: float = 1.0, index_bytes: int = 8, gathering_rate: float | None = None
+) -> PartitionCosts:
+    """Evaluate equations 1 to 3.
+
+    Without `gathering_rate` (bytes a second that the host gathers) equation 2 is the transfer alone, which is what the
+    paper compares: "in practice, we compute Tec by considering only the transfer overhead".
+    """
+    lists = activity.active_edges * activity.edge_bytes + activity.active_lists * index_bytes
+    gathering = 0.0 if gathering_rate is None else lists / gathering_rate
+    share = activity.active_edges / np.maximum(activity.edges, 1)
+    return PartitionCosts(
+        filter=_rounds(activity.edges * activity.edge_bytes / LINE) * round_trip,
+        compaction=_rounds(lists / LINE) * round_trip + gathering,
+        zero_copy=_rounds(activity.lines) * (GAMMA + (1 - GAMMA) * share) * round_trip,
+    )
+
+
+def choose_by_cost(
+    activity: Activity, *, alpha: float = ALPHA, beta: float = BETA, index_bytes: int = 8
+) -> Numbers:
+    """Choose as the paper says: gather if that is cheap enough beside both others, else the cheaper of those.
+
+    On a tie between the others the partition is copied, as the text says; the paper's listing leaves it to requests.
+    """
+    costs = equations(activity, index_bytes=index_bytes)
+    gather = (costs.compaction < alpha * costs.filter) & (costs.compaction < beta * costs.zero_copy)
+    others = np.where(costs.zero_copy < costs.filter, Choice.ZERO_COPY, Choice.FILTER)
+    chosen = np.where(gather, Choice.COMPACTION, others)
+    return np.where(activity.active, chosen, Choice.NOTHING)
+
+
+def choose_as_released(
+    activity: Activity, *, alpha: float = ALPHA, beta: float = BETA, segments: int = SEGMENTS
+) -> Numbers:
+    """Choose as the released code does: copy what is mostly active, gather what is half active and of small degree.
+
+    In one iteration at most a quarter of `segments` partitions are gathered, first come, first served.
+    """
+    copy = activity.active_edges > alpha * activity.edges
+    small = activity.active_edges < SMALL_DEGREE * activity.active_lists
+    gather = ~copy & (activity.active_edges > beta * activity.edges) & small
+    gather &= np.cumsum(gather) <= segments // 4
+    chosen = np.where(copy, Choice.FILTER, np.where(gather, Choice.COMPACTION, Choice.ZERO_COPY))
+    return np.where(activity.active, chosen, Choice.NOTHING)
+
+
+def _rounds(requests: NDArray[np.generic]) -> Times:
+    return np.ceil(np.asarray(requests, np.float64) / OUTSTANDING)
+
+
+_CHOICES: dict[str, Callable[[Activity], Numbers]] = {
+    "filter": choose_filter,
+    "hybrid": choose_by_cost,
+    "hybrid-released": choose_as_released,
+}
+_COPYING_TWICE = 2
+"""Gathering reads a list and writes it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Copies:
+    """What each iteration copies, and which reads of the trace are left to requests."""
+
+    copied: NDArray[np.int64]
+    gathered: NDArray[np.int64]
+    requested: NDArray[np.bool_]
+
+
+def partition_costs(
+    trace: Trace, system: ModelSystem, machine: Machine, *, cache: CacheSettings | None, **_: Any
+) -> list[Costs]:
+    """Return what each phase costs under a system that decides partition by partition."""
+    if cache is None:
+        return _moved(trace, Iterations.of(trace), system, machine)
+    cached = run_cache(trace, cache)
+    costs = _moved(cached.trace, Iterations.of(trace, cached.held), system, machine)
+    return with_upkeep(costs, Path(machine), cached.upkeep)
+
+
+def _moved(trace: Trace, iterations: Iterations, system: ModelSystem, machine: Machine) -> list[Costs]:
+    phases = len(trace.phases["version"])
+    copies = _choose(trace, iterations, system)
+    replayed = replay_zero_copy(trace, Path(machine), held=~copies.requested)
+    transfers = [copy_to_device(machine, size) for size in copies.copied.tolist()]
+    copying = np.array([one.seconds + machine.link.round_trip * (one.payload > 0) for one in transfers])
+    wire = np.array([(one.down_bytes, one.up_bytes) for one in transfers], np.int64).reshape(-1, 2)
+    gathering = _COPYING_TWICE * copies.gathered / machine.host.bandwidth
+    # What was copied lies in the device's memory and is read from there.
+    device = device_seconds(iterations, machine, resident=True)
+    seconds = in_streams(
+        iterations, machine, phases, link=link_seconds(replayed) + copying, device=device, host=gathering
+    )
+    counters = read_counters(iterations, replayed.sizes, phases)
+    counters = with_copies(counters, iterations.by_phase(copies.copied, phases))
+    return costs_of(iterations, counters, seconds, wire + wire_bytes(replayed))
+
+
+def _choose(trace: Trace, iterations: Iterations, system: ModelSystem) -> _Copies:
+    copied, gathered = np.zeros((2, len(iterations)), np.int64)
+    requested = np.zeros(len(trace), np.bool_)
+    choose = _CHOICES[system.transfer]
+    for place, rows, slots, arrays in _reads_by_direction(trace, iterations):
+        size = -(-slots * ELEMENT * arrays // SEGMENTS) if system.transfer == "hybrid-released" else PARTITION
+        activity = count_activity(
+            trace.reads["start"][rows],
+            trace.reads["length"][rows],
+            slots=slots,
+            arrays=arrays,
+            partition=max(size, ELEMENT * arrays),
+        )
+        moved = volume(activity, choose(activity))
+        copied[place] += moved.copied.sum()
+        gathered[place] += moved.gathered.sum()
+        requested[rows] = moved.requested
+    return _Copies(copied, gathered, requested)
+
+
+def _reads_by_direction(
+    trace: Trace, iterations: Iterations
+) -> Iterator[tuple[int, NDArray[np.int64], int, int]]:
+    """Yield number, rows, slots of the edge array and arrays read, for each iteration and direction that it reads."""
+    out_slots, in_slots = trace.phases["out_slots"].tolist(), trace.phases["in_slots"].tolist()
+    phases = iterations.phase.tolist()
+    for place, rows in enumerate(iterations.rows()):
+        arrays = trace.reads["arrays"][rows]
+        # Without an in-direction of its own, the lists of an undirected graph are one array.
+        inward = trace.reads["inward"][rows] & (in_slots[phases[place]] > 0)
+        for side, slots in ((False, out_slots), (True, in_slots)):
+            chosen = np.flatnonzero((inward == side) & (arrays > 0))
+            if len(chosen):
+                yield place, rows.start + chosen, slots[phases[place]], int(arrays[chosen].max())
