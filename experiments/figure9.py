@@ -37,8 +37,8 @@ from grapin.graph import Graph
 from grapin.graph.packed import Lists
 from grapin.sim import replay
 from grapin.sim.oracle.requests import ANY_LENGTH
-from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.stream import Stream
+from grapin.system import SYSTEMS, ZeroCopy
 from grapin.trace import Trace
 
 QUESTION = "What does it cost that a graph can change: how fast are its lists read and changed, beside a CSR?"
@@ -102,9 +102,9 @@ def access_bars(miniature: Miniature) -> Iterator[Bar]:
     frontiers = frontiers_of(aligned)
 
     def seconds(layout: Layout, *, kept: bool = False) -> float:
-        system = MODEL_SYSTEMS["grapin-recomp"]
+        system = SYSTEMS["grapin-recomp"]
         if layout.chained:
-            system = replace(system, alone=ANY_LENGTH)
+            system = replace(system, transfer=ZeroCopy(alone=ANY_LENGTH))
         predicted = replay(trace_of(layout, plain, frontiers, kept=kept), system, MACHINE)
         return miniature.seconds(predicted.total)
 

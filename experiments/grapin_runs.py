@@ -42,8 +42,8 @@ from grapin.sim import MACHINES
 from grapin.sim.closed_form import copy_to_device, read_requests
 from grapin.sim.oracle.requests import SECTOR
 from grapin.sim.prediction import Costs
-from grapin.sim.systems import RECORDED_BY
 from grapin.stream import Stream, workload
+from grapin.system import Repair, recorder
 from grapin.trace import Trace
 
 MACHINE = "a5000"
@@ -222,6 +222,6 @@ def record(stream: Stream, program: str, repairs: Sequence[str]) -> dict[str, Ru
 
 
 def _by_engine(stream: Stream, repair: str) -> Run:
-    engine = Engine(stream.graph(), PageRank(), system=RECORDED_BY[repair], threads=1, trace=True)
+    engine = Engine(stream.graph(), PageRank(), system=recorder(Repair(repair)), threads=1, trace=True)
     times = [engine.apply(batch).update_seconds for batch in stream]
     return Run(engine.trace, tuple(times))

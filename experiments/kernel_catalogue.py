@@ -31,13 +31,13 @@ from grapin.kernels.rules import rebind
 from grapin.programs import Program
 from grapin.programs.program import Monotone
 from grapin.random import Draws
-from grapin.system import SYSTEMS, System
+from grapin.system import SYSTEMS, Resident, System
 
 NEEDS_GPU = ("grapin.kernels.cuda.describe", "grapin.kernels.cuda.gpu")
 """What cannot be imported without CuPy; neither has kernels."""
 SCALE = 4
 """Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""
-RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer="resident")
+RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer=Resident())
 WORKLOADS: tuple[tuple[Program, System, str], ...] = (
     *product(
         PROGRAMS.values(),

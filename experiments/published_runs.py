@@ -16,6 +16,7 @@ from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.sim.transfer.compaction import make_subgraph
 from grapin.sim.transfer.partition import Numbers, choose_as_released, choose_filter, count_activity, volume
+from grapin.system import HybridReleased
 from grapin.trace import Trace
 
 PARTITIONS = 256  # HyTGraph (ICDE), section III-A
@@ -53,7 +54,7 @@ def _moved(starts: Numbers, lengths: Numbers, edges: int, vertices: int) -> list
     """Return the bytes that one iteration moves under each system."""
     size = 4 * ARRAYS * max(1, edges // PARTITIONS)
     activity = count_activity(starts, lengths, slots=edges, arrays=ARRAYS, partition=size)
-    hybrid = volume(activity, choose_as_released(activity, segments=PARTITIONS))
+    hybrid = volume(activity, choose_as_released(activity, HybridReleased(segments=PARTITIONS)))
     left = hybrid.requested
     return [
         int(volume(activity, choose_filter(activity)).copied.sum()),

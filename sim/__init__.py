@@ -9,21 +9,17 @@ if TYPE_CHECKING:
     from grapin.sim.machines import MACHINES, find_machine
     from grapin.sim.predict import Combination, replay, sweep
     from grapin.sim.prediction import Prediction
-    from grapin.sim.systems import MODEL_SYSTEMS, ModelSystem, find_model_system
 
 _HOMES = {
     "Combination": "grapin.sim.predict",
     "Gpu": "grapin.sim.machine",
     "Host": "grapin.sim.machine",
     "MACHINES": "grapin.sim.machines",
-    "MODEL_SYSTEMS": "grapin.sim.systems",
     "Machine": "grapin.sim.machine",
-    "ModelSystem": "grapin.sim.systems",
     "Prediction": "grapin.sim.prediction",
     "copy_to_device": "grapin.sim.closed_form",
     "copy_to_host": "grapin.sim.closed_form",
     "find_machine": "grapin.sim.machines",
-    "find_model_system": "grapin.sim.systems",
     "hardware_counters": "grapin.sim.closed_form",
     "read_requests": "grapin.sim.closed_form",
     "replay": "grapin.sim.predict",
@@ -32,17 +28,14 @@ _HOMES = {
 
 __all__ = [
     "MACHINES",
-    "MODEL_SYSTEMS",
     "Combination",
     "Gpu",
     "Host",
     "Machine",
-    "ModelSystem",
     "Prediction",
     "copy_to_device",
     "copy_to_host",
     "find_machine",
-    "find_model_system",
     "hardware_counters",
     "read_requests",
     "replay",

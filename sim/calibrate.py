@@ -19,7 +19,6 @@ from grapin.errors import InvalidArgument, MissingDependency
 from grapin.sim.machine import Machine
 from grapin.sim.machines import find_machine
 from grapin.sim.predict import replay
-from grapin.sim.systems import ModelSystem
 from grapin.system import System
 from grapin.trace import Trace
 
@@ -73,7 +72,7 @@ class Observed:
     """One run on the machine: what it read, under which system, and how long each batch took."""
 
     trace: Trace
-    system: str | System | ModelSystem
+    system: str | System
     seconds: Sequence[float]
     """One time a batch, in order, without the start."""
     cache: int | str | CacheSettings | None = None

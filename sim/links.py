@@ -8,7 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from grapin.sim.figures import Part, figure
+from grapin.figures import Part, figure
 from grapin.validation import refuse
 
 TRANSFERS = {3: 8e9, 4: 16e9, 5: 32e9, 6: 64e9}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from grapin.errors import GrapinError, InvalidFile
-from grapin.sim.figures import Figure, Part, figure
+from grapin.figures import Figure, Part, figure
 from grapin.sim.links import ChipLink, Link, PcieLink
 from grapin.validation import check_choice, refuse
 

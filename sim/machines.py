@@ -6,7 +6,7 @@ their maker states, for one socket: a GPU hangs on one. What no one published sa
 
 from pathlib import Path
 
-from grapin.sim.figures import NO_SOURCE
+from grapin.figures import NO_SOURCE
 from grapin.sim.links import ChipLink, PcieLink
 from grapin.sim.machine import Gpu, Host, Machine
 from grapin.validation import check_choice

@@ -5,7 +5,7 @@ Sweeps: every combination of systems, machines and caches, on traces that all of
 Combinations as a command line names them: machines, numbers of theirs to change, systems, caches.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,33 +16,44 @@ from grapin.pool import spread
 from grapin.sim.machine import Machine
 from grapin.sim.machines import find_machine
 from grapin.sim.prediction import Costs, Prediction
-from grapin.sim.systems import ModelSystem, check_recorded, find_model_system
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import gathering_costs
 from grapin.sim.transfer.partition import partition_costs
 from grapin.sim.transfer.resident import resident_costs
 from grapin.sim.transfer.unified import page_costs
 from grapin.sim.transfer.zero_copy import request_costs
-from grapin.system import System
+from grapin.system import (
+    Compaction,
+    Filter,
+    Hybrid,
+    HybridReleased,
+    Resident,
+    System,
+    Transfer,
+    Unified,
+    ZeroCopy,
+    find_system,
+    recorder,
+)
 from grapin.trace import Trace
 from grapin.units import format_bytes
+from grapin.validation import refuse
 
-_TRANSFERS: dict[str, Callable[..., list[Costs]]] = {
-    "zero-copy": request_costs,
-    "unified": page_costs,
-    "resident": resident_costs,
-    "filter": partition_costs,
-    "hybrid": partition_costs,
-    "hybrid-released": partition_costs,
-    "compaction": gathering_costs,
-    "compaction-ahead": gathering_costs,
+_TRANSFERS: dict[type[Transfer], Callable[..., list[Costs]]] = {
+    ZeroCopy: request_costs,
+    Unified: page_costs,
+    Resident: resident_costs,
+    Filter: partition_costs,
+    Hybrid: partition_costs,
+    HybridReleased: partition_costs,
+    Compaction: gathering_costs,
 }
-_WITH_TIMELINE = ("zero-copy", "unified")
+"""What each way to move lists costs."""
 
 
 def replay(
     trace: Trace,
-    system: str | System | ModelSystem,
+    system: str | System,
     machine: str | Machine,
     *,
     cache: int | str | CacheSettings | None = None,
@@ -52,7 +63,7 @@ def replay(
 
     Args:
         trace: what a run read; its repair must be the system's.
-        system: by name, one of `grapin.sim.systems.MODEL_SYSTEMS`, or a system.
+        system: by name, one of `grapin.system.SYSTEMS`, or a system.
         machine: by name, one of `grapin.sim.MACHINES`, or a machine.
         cache: room for copies of hot lists on the device, for a system that keeps some: bytes, a size such as `1G` or
             `10%` of the edges' bytes, or settings with a policy of their own. None is no room.
@@ -61,16 +72,33 @@ def replay(
 
     Memory is a few bytes a list read, beside the trace, and a row an iteration.
     """
-    system, machine = find_model_system(system), find_machine(machine)
+    system, machine = find_system(system), find_machine(machine)
     check_recorded(trace, system)
     settings = _settings(trace, system, machine, cache)
-    if timeline is not None and (system.transfer not in _WITH_TIMELINE or system.access == "naive"):
+    if timeline is not None and not _has_events(system.transfer):
         raise InvalidArgument(f"system={system.name!r} has no timeline: it is a closed form")
     with held_interrupts():
-        phases = _TRANSFERS[system.transfer](trace, system, machine, cache=settings, timeline=timeline)
+        phases = _TRANSFERS[type(system.transfer)](trace, system, machine, cache=settings, timeline=timeline)
     kept = "none" if settings is None else f"{settings.policy} {format_bytes(settings.capacity)}"
     versions = tuple(trace.phases["version"].tolist())
     return Prediction(system.name, machine.name, kept, machine.link.rate, versions, tuple(phases))
+
+
+def check_recorded(trace: Trace, system: System) -> None:
+    """Refuse a trace that cannot answer for a system because its run read other lists."""
+    if not isinstance(trace, Trace):
+        raise InvalidArgument(f"trace={trace!r:.60} must be a Trace: engine.trace, or Trace.load(path)")
+    recorded = trace.about["repair"]
+    if recorded != system.repair:
+        raise InvalidArgument(
+            f"system={system.name!r} must have a trace whose repair is {system.repair}, not {recorded}: "
+            f"record one with grapin run --system {recorder(system.repair).name} --trace FILE"
+        )
+
+
+def _has_events(transfer: Transfer) -> bool:
+    """Tell whether single requests or faults can be followed; all else is a closed form."""
+    return isinstance(transfer, Unified) or (isinstance(transfer, ZeroCopy) and transfer.access != "naive")
 
 
 def edge_bytes(trace: Trace) -> int:
@@ -80,7 +108,7 @@ def edge_bytes(trace: Trace) -> int:
 
 
 def _settings(
-    trace: Trace, system: ModelSystem, machine: Machine, cache: int | str | CacheSettings | None
+    trace: Trace, system: System, machine: Machine, cache: int | str | CacheSettings | None
 ) -> CacheSettings | None:
     """Return the settings of the cache; none for a system without one, which has no use for the room."""
     if cache is None or system.cache == "none":
@@ -96,7 +124,7 @@ def _settings(
 class Combination:
     """One thing to predict."""
 
-    system: ModelSystem
+    system: System
     machine: Machine
     cache: int | str | CacheSettings | None = None
 
@@ -141,17 +169,35 @@ def combine(
     for cache in caches:
         if cache is not None:
             read_settings(cache, policy="none", edge_bytes=0)
-    variants = [variant for name in machines for variant in _variants(find_machine(name.strip()), settings)]
-    found = [find_model_system(name.strip()) for name in systems]
+    own = [one for one in settings if one.strip().startswith(f"{Transfer.role}.")]
+    of_machines = _variants([one for one in settings if one not in own])
+    variants = [
+        machine.with_settings(values) if values else machine
+        for machine in (find_machine(name.strip()) for name in machines)
+        for values in of_machines
+    ]
     return [
         Combination(system, machine, cache)
-        for machine, system in product(variants, found)
+        for machine, system in product(variants, _systems(systems, own))
         for cache in (caches if system.cache != "none" else (None,))
     ]
 
 
-def _variants(machine: Machine, settings: Sequence[str]) -> Iterator[Machine]:
-    """Yield the machine with every combination of the values given for its numbers."""
+def _systems(names: Sequence[str], settings: Sequence[str]) -> list[System]:
+    """Return the systems of these names; those whose transfer has the numbers that are set, once for each value."""
+    found = [find_system(name.strip()) for name in names]
+    numbers = {setting.partition("=")[0].strip() for setting in settings}
+    if settings and not any(numbers <= system.numbers for system in found):
+        refuse("set", min(numbers), f"be a number of the transfer of {' or '.join(names)}")
+    return [
+        system.with_settings(values) if values else system
+        for system in found
+        for values in (_variants(settings) if numbers <= system.numbers else [{}])
+    ]
+
+
+def _variants(settings: Sequence[str]) -> list[dict[str, str]]:
+    """Return every combination of the values given, by the names of the numbers."""
     names, values = [], []
     for setting in settings:
         name, equals, listed = setting.partition("=")
@@ -159,5 +205,4 @@ def _variants(machine: Machine, settings: Sequence[str]) -> Iterator[Machine]:
             raise InvalidArgument(f"set={setting!r} must be NUMBER=VALUE, such as link.generation=5")
         names.append(name.strip())
         values.append([value.strip() for value in listed.split(",")])
-    for chosen in product(*values):
-        yield machine.with_settings(dict(zip(names, chosen, strict=True))) if names else machine
+    return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]

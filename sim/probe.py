@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from grapin.errors import DeviceUnavailable, MissingDependency
-from grapin.sim.figures import NO_SOURCE
+from grapin.figures import NO_SOURCE
 from grapin.sim.links import TRANSFERS, Link, PcieLink
 from grapin.sim.machine import Gpu, Host, Machine
 from grapin.sim.machines import MACHINES, ROUND_TRIP

@@ -11,6 +11,7 @@ from grapin.cache import CacheSettings, HotCache, Plan
 from grapin.cache.records import Records, Step
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.cache.copies import DeviceCopies
+from grapin.system import ZeroCopy
 
 NOTHING = np.empty(0, np.int64)
 
@@ -18,7 +19,7 @@ NOTHING = np.empty(0, np.int64)
 def new_copies(backend: Backend, elements: int) -> DeviceCopies:
     """Return room for so many neighbours and weights, in chunks so small that moves are made list by list."""
     hot = HotCache(CacheSettings("adaptive", 8 * elements, chunk=16), arrays=2)
-    return DeviceCopies(backend, hot, "zero-copy", np.int32)
+    return DeviceCopies(backend, hot, ZeroCopy(), np.int32)
 
 
 def check_moves(backend: Backend, data: Any) -> None:

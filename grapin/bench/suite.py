@@ -23,7 +23,7 @@ from grapin.graph import Graph
 from grapin.programs.find import find_program
 from grapin.programs.program import Monotone, Program
 from grapin.stream import Stream
-from grapin.system import System, find_system
+from grapin.system import System, find_runnable
 from grapin.validation import check_choice, check_fraction, check_integer, nearest, refuse
 
 MOST_REPETITIONS = 50
@@ -77,7 +77,7 @@ class Suite:
         for program in self.programs:
             find_program(program)
         for system in self.systems:
-            find_system(system)
+            find_runnable(system)
         for size in self.batch_sizes:
             check_integer("batch_sizes", size, least=1)
         for name, least, most in (
@@ -208,7 +208,7 @@ class Workload:
     def engine(self, case: Case) -> Engine:
         """Return an engine with its first values, on a graph of its own."""
         assert case.system is not None
-        system = find_system(case.system)
+        system = find_runnable(case.system)
         return Engine(
             self._graph(case.device, system).copy(),
             self._program(case.program),

@@ -24,7 +24,7 @@ from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.outputs import check_outputs, write_whole
 from grapin.programs.find import PROGRAMS
 from grapin.progress import progress
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE
 from grapin.units import format_bytes, format_count, format_seconds
 
 _Naming = Callable[[Case], tuple[str, ...]]
@@ -152,7 +152,7 @@ CaseRecords = dict[Case, dict[str, Any]]
 _LISTS = {
     "graphs": "Graphs: files or generators.",
     "programs": f"Programs: {', '.join(PROGRAMS)}, or FILE.py:CLASS.",
-    "systems": f"Systems: {', '.join(SYSTEMS)}.",
+    "systems": f"Systems: {', '.join(RUNNABLE)}.",
     "devices": f"Devices: auto, {', '.join(DEVICES)}.",
     "batch_sizes": "Mutations a batch.",
     "peers": f"Libraries that compute bfs, sssp and cc from nothing, for comparison: {', '.join(LIBRARIES)}.",

@@ -17,7 +17,7 @@ from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole
 from grapin.programs.find import PROGRAMS, find_program
 from grapin.progress import progress
-from grapin.system import SYSTEMS, find_system
+from grapin.system import RUNNABLE, find_runnable
 from grapin.validation import check_integer
 
 _ANY_WEIGHTS = ("none", "0:1000", "0.0:1000.0")
@@ -40,7 +40,7 @@ _SIMULATED = "cudasim"
     show_default=True,
     help=f"auto, {', '.join(DEVICES)}, or FILE.py[:NAME] for one of your own (see grapin.device.Device).",
 )
-@click.option("--system", "systems", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
+@click.option("--system", "systems", default="bounded", show_default=True, help=f"{', '.join(RUNNABLE)}.")
 @click.option(
     "--cache",
     metavar="SIZE",
@@ -124,7 +124,7 @@ def _setups(
     for program in programs:
         find_program(program)
     for device, system in product(devices, systems):
-        opened, found = open_device(device), find_system(system)
+        opened, found = open_device(device), find_runnable(system)
         if cache is not None:
             check_cache(cache, Graph.empty(1), [], found, opened)
     return [testing.Setup(*names, cache) for names in product(programs, devices, systems)]

@@ -38,9 +38,8 @@ from grapin.progress import progress
 from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
 from grapin.sim.machine import Machine
 from grapin.sim.machines import MACHINES, find_machine
-from grapin.sim.predict import replay
-from grapin.sim.systems import ModelSystem, check_recorded, find_model_system
-from grapin.system import SYSTEMS, System, find_system
+from grapin.sim.predict import check_recorded, replay
+from grapin.system import RUNNABLE, System, find_runnable, find_system
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds
 
@@ -91,9 +90,9 @@ class Run:
         return CacheSettings(**{name: value for name, value in about.items() if name != "arrays"})
 
     @property
-    def system(self) -> ModelSystem:
+    def system(self) -> System:
         """The system to replay it with: one that keeps copies where the run was told to."""
-        found = find_model_system(self.name)
+        found = find_system(self.name)
         # Any policy but none: which one it is, the settings say.
         return found if self.cache is None else replace(found, cache="adaptive")
 
@@ -200,7 +199,7 @@ _NO_TIMES = (
 @click.option(
     "--system",
     "systems",
-    help=f"{', '.join(SYSTEMS)}; several with commas, or all.  [default: bounded, or the trace's]",
+    help=f"{', '.join(RUNNABLE)}; several with commas, or all.  [default: bounded, or the trace's]",
 )
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option("--cache", metavar="SIZE", help="Room for copies of lists on the device, as for grapin run.")
@@ -268,8 +267,8 @@ command.params += [option for option in run.command.params if option.name in WOR
 def _measured(
     graph: str, systems: str | None, device: str, cache: str | None, workload: dict[str, Any]
 ) -> list[Run]:
-    names = list(SYSTEMS) if systems == "all" else (systems or "bounded").split(",")
-    chosen = [find_system(name.strip()) for name in names]
+    names = list(RUNNABLE) if systems == "all" else (systems or "bounded").split(",")
+    chosen = [find_runnable(name.strip()) for name in names]
     open_device(device)
     if cache is not None:
         read_settings(cache, policy="published", edge_bytes=0)
@@ -288,7 +287,7 @@ def _recorded(path: str, systems: str | None, files: Sequence[str], cache: str |
     recording = Recording.load(path)
     trace: Trace = next(iter(recording.traces.values()))
     name = trace.about["system"] if systems is None else systems
-    system = find_model_system(name)
+    system = find_system(name)
     check_recorded(trace, system)
     return Run(f"{recording.title}, system {name}", name, trace, tuple(map(read_measured, files)))
 

@@ -18,7 +18,8 @@ from grapin.engine import Engine
 from grapin.errors import InvalidArgument
 from grapin.programs.find import find_program
 from grapin.progress import progress
-from grapin.sim.systems import RECORDED_BY, ModelSystem, check_recorded
+from grapin.sim.predict import check_recorded
+from grapin.system import Repair, System, recorder
 from grapin.trace import Trace
 from grapin.units import format_count
 
@@ -46,7 +47,7 @@ class Recording:
         size = format_count(int(edges[-1])) if len(edges) else "no"
         return f"{programs} on {self.origin}: {size} edges at the end, {versions - 1} batches"
 
-    def trace(self, system: ModelSystem) -> Trace:
+    def trace(self, system: System) -> Trace:
         """Return the trace that can answer for a system, or say which run to record."""
         if system.repair not in self.traces:
             check_recorded(next(iter(self.traces.values())), system)
@@ -101,7 +102,12 @@ def record(
     with progress("Running", len(repairs) * (count + 1)) as advance:
         for repair in repairs:
             engine = Engine(
-                stream.graph(), made, device="cpu", system=RECORDED_BY[repair], threads=threads, trace=True
+                stream.graph(),
+                made,
+                device="cpu",
+                system=recorder(Repair(repair)),
+                threads=threads,
+                trace=True,
             )
             advance(1)
             for batch in islice(stream, count):

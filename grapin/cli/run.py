@@ -32,7 +32,7 @@ from grapin.programs.find import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
 from grapin.stream import Stream
-from grapin.system import SYSTEMS, find_system
+from grapin.system import RUNNABLE, Unified, find_runnable
 from grapin.units import format_bytes, format_count, format_seconds
 from grapin.validation import check_integer, refuse
 
@@ -97,7 +97,7 @@ class Outcome:
 
     @property
     def _paged(self) -> bool:
-        return self.engine.system.transfer == "unified"
+        return isinstance(self.engine.system.transfer, Unified)
 
     def _moved(self, counters: Counters) -> str:
         """Return what crossed the link, or what was touched where the device's memory decides what crosses."""
@@ -164,7 +164,7 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
     metavar="FILE",
     help="Stream the events of this file, deletions too, in the order of time, instead of sampling GRAPH.",
 )
-@click.option("--system", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
+@click.option("--system", default="bounded", show_default=True, help=f"{', '.join(RUNNABLE)}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option(
     "--cache",
@@ -216,8 +216,7 @@ def command(
     the report of all batches so far.
     """
     program = find_program(name)
-    _check_runs(system)
-    policy = find_system(system).cache
+    policy = find_runnable(system).cache
     open_device(device)
     if cache is not None:
         read_settings(cache, policy=policy, edge_bytes=0)
@@ -253,14 +252,6 @@ def command(
     if interrupts.seen:
         click.echo(f"grapin: interrupted after {len(reports)} of {count} batches", err=True)
         context.exit(INTERRUPTED)
-
-
-def _check_runs(system: str) -> None:
-    """Say of a system that is only predicted where it can be had."""
-    from grapin.sim.systems import MODEL_SYSTEMS
-
-    if system in MODEL_SYSTEMS and system not in SYSTEMS:
-        refuse("system", system, f"be one that runs: {', '.join(SYSTEMS)}; grapin whatif predicts {system}")
 
 
 def check_workload(threads: int | None, options: dict[str, Any]) -> None:

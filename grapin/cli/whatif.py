@@ -37,8 +37,8 @@ from grapin.sim.families import (
 from grapin.sim.machines import MACHINES
 from grapin.sim.predict import Combination, combine, replay, sweep
 from grapin.sim.prediction import Prediction
-from grapin.sim.systems import MODEL_SYSTEMS
 from grapin.sim.timeline import Timeline
+from grapin.system import SYSTEMS
 from grapin.units import format_bytes, format_count, format_seconds
 
 Sized = dict[float, str]
@@ -141,9 +141,7 @@ _SMALL = 1_000_000
     show_default=True,
     help=f"{', '.join(MACHINES)}, or a FILE.toml.",
 )
-@click.option(
-    "--system", "systems", default="bounded", show_default=True, help=f"{', '.join(MODEL_SYSTEMS)}."
-)
+@click.option("--system", "systems", default="bounded", show_default=True, help=f"{', '.join(SYSTEMS)}.")
 @click.option(
     "--cache",
     "caches",

@@ -23,7 +23,7 @@ from grapin.graph.change import Applied
 from grapin.interrupts import held_interrupts
 from grapin.programs.check import check_program
 from grapin.programs.program import Monotone, Program
-from grapin.system import System, find_system
+from grapin.system import Resident, System, find_runnable
 from grapin.trace import Trace, TraceWriter
 from grapin.validation import check_integer
 
@@ -47,7 +47,7 @@ def check_cache(
             f"cache={given!r} must be left out on device={device.name!r}, which keeps no copies of lists: "
             "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
         )
-    if system.transfer == "resident":
+    if isinstance(system.transfer, Resident):
         raise InvalidArgument(
             f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
         )
@@ -102,7 +102,7 @@ class Engine:
                 f"graph={graph!r:.60} must be a Graph: grapin.load reads a file or a generator"
             )
         self.graph = graph
-        self.system = find_system(system)
+        self.system = find_runnable(system)
         self._device = open_device(device)
         self.threads = _threads(threads, trace=trace)
         listed = _listed(programs)
@@ -196,8 +196,8 @@ class Engine:
         return {
             "programs": [answer.program.name for answer in self.answers],
             "system": self.system.name,
-            "repair": self.system.repair,
-            "transfer": self.system.transfer,
+            "repair": self.system.repair.value,
+            "transfer": self.system.transfer.name,
             "device": self.device,
             "directed": graph.directed,
             "aligned": graph.aligned,
@@ -234,7 +234,7 @@ class Engine:
             ) as error:  # also what a driver raises, and Ctrl-C: half a repair is no answer
                 self._failure = error
                 raise
-            work = replace(work, counters=work.counters.moved_by(self.system.transfer))
+            work = replace(work, counters=work.counters.moved_by(self.system.transfer.name))
             reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
         if self._writer is not None:
             self._writer.write([report.work for report in reports], snapshot, applied)

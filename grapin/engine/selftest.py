@@ -28,7 +28,7 @@ from grapin.graph import Graph
 from grapin.graph.memory import Allocate
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
 from grapin.random import Draws
-from grapin.system import SYSTEMS, System
+from grapin.system import RUNNABLE, SYSTEMS, System, Unified
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
@@ -65,7 +65,7 @@ def selftest(
     *,
     scale: int = 8,
     seed: int = 0,
-    systems: Iterable[str] = tuple(SYSTEMS),
+    systems: Iterable[str] = RUNNABLE,
     kinds: Iterable[str] = KINDS,
 ) -> Iterator[Trial]:
     """Try a device on graphs of `2**scale` vertices, and yield how each trial ended."""
@@ -75,7 +75,7 @@ def selftest(
         yield Trial(program.name, way, kind, time.perf_counter() - begin, wrong)
 
 
-def ways(device: str, systems: Iterable[str] = tuple(SYSTEMS)) -> list[str]:
+def ways(device: str, systems: Iterable[str] = RUNNABLE) -> list[str]:
     """Return how a device is tried: under each system, and with a cache where both can have one."""
     caching = isinstance(find_device(device), CachingDevice)
     found = []
@@ -111,7 +111,7 @@ def _verify(engine: Engine) -> None:
 
 def edge_allocation(device: str, system: System) -> Allocate | None:
     """Return what puts edges where a GPU's unified memory needs them; anything else reads ordinary memory."""
-    if device != "cuda" or system.transfer != "unified":
+    if device != "cuda" or not isinstance(system.transfer, Unified):
         return None
     from grapin.kernels.cuda.memory import edge_memory
 

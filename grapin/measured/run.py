@@ -8,7 +8,7 @@ from typing import Any
 from grapin.counters import REQUEST_SIZES
 from grapin.errors import InvalidFile
 from grapin.measured.measured import Measured
-from grapin.system import find_system
+from grapin.system import Unified, find_system
 
 _NAMES = {
     "edges": "edges_read",
@@ -30,7 +30,7 @@ def from_record(record: Mapping[str, Any], source: str = "counters of the run") 
     totals: dict[str, float] = {kind: sum(phase[name] for phase in phases) for kind, name in _NAMES.items()}
     for size in REQUEST_SIZES:
         totals[f"requests of {size} bytes"] = sum(phase["requests"][str(size)] for phase in phases)
-    if find_system(record["system"]).transfer == "unified":
+    if isinstance(find_system(record["system"]).transfer, Unified):
         del totals["payload"]
     seconds: tuple[float, ...] = ()
     if record["device"] == "cuda":

@@ -9,7 +9,7 @@ from grapin.counters import REQUEST_SIZES, Counters
 from grapin.sim.machine import Machine
 from grapin.sim.predict import Combination
 from grapin.sim.prediction import Prediction
-from grapin.sim.systems import ModelSystem
+from grapin.system import System
 
 ALL = "all answers"
 """The choice that adds the programs up."""
@@ -78,7 +78,7 @@ class Findings:
         return {one.machine.name: one.machine for one, _ in self.predictions}
 
     @cached_property
-    def systems(self) -> dict[str, ModelSystem]:
+    def systems(self) -> dict[str, System]:
         """The systems that were predicted, by name, in the order asked."""
         return {one.system.name: one.system for one, _ in self.predictions}
 

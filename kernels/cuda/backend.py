@@ -8,11 +8,12 @@ arrays only through it, so that the same code drives them wherever they run.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from numpy.typing import DTypeLike, NDArray
 
-Transfer = Literal["zero-copy", "unified", "resident"]
+from grapin.system import Transfer
+
 """How kernels read edges: from the host's own arrays over the link, through migrating pages, from a copy."""
 
 THREADS = 256

@@ -10,9 +10,10 @@ from numba import cuda
 from numpy.typing import DTypeLike, NDArray
 
 from grapin.errors import DeviceUnavailable
-from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shape, Transfer
+from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shape
 from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
+from grapin.system import Resident, Transfer, ZeroCopy
 from grapin.units import format_bytes
 
 # Some launches are of one warp on purpose, and Numba would warn of each; newer releases of numba-cuda have their own
@@ -79,12 +80,14 @@ class Gpu(Compiler):
     def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
         """Return one of the store's edge arrays as kernels read it."""
         self._stream.synchronize()  # what is replaced by this may still be read, and is about to go
-        if transfer == "resident":
+        if isinstance(transfer, Resident):
             copy = self.upload(array)
             self._stream.synchronize()
             cupy.get_default_pinned_memory_pool().free_all_blocks()  # it went by way of as much pinned memory
             return copy
-        view = self._memory.visible(array) if transfer == "zero-copy" else self._memory.migrating(array)
+        view = (
+            self._memory.visible(array) if isinstance(transfer, ZeroCopy) else self._memory.migrating(array)
+        )
         return cuda.as_cuda_array(view, sync=False)
 
     def sort(self, array: Any) -> Any:

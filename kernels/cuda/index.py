@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from grapin.graph.change import Applied
 from grapin.graph.packed import Lists, Snapshot
-from grapin.kernels.cuda.backend import Backend, Transfer, bind
+from grapin.kernels.cuda.backend import Backend, bind
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import DeviceLists
+from grapin.system import Resident, Transfer
 
 
 def place_lists(vertices: Any, starts: Any, degrees: Any, lists: DeviceLists) -> None:
@@ -108,7 +109,7 @@ class _Side:
     @property
     def resident_bytes(self) -> int:
         """What of the edges is on the device."""
-        if self._transfer != "resident":
+        if not isinstance(self._transfer, Resident):
             return 0
         return int(self.lists.neighbours.nbytes + self.lists.weights.nbytes)
 
@@ -126,7 +127,7 @@ class _Side:
                 self._send_all(lists)
             else:
                 self._send(lists, np.concatenate([touched, np.arange(self._bound, bound, dtype=np.int32)]))
-            copied = self._refresh(lists, touched) if self._transfer == "resident" else 0
+            copied = self._refresh(lists, touched) if isinstance(self._transfer, Resident) else 0
         self._bound = bound
         return copied
 

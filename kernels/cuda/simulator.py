@@ -18,8 +18,9 @@ import numpy as np
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule, FakeCUDAShared
 from numpy.typing import DTypeLike, NDArray
 
-from grapin.kernels.cuda.backend import Shape, Transfer
+from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.rules import rebind
+from grapin.system import Resident, Transfer
 
 SWITCH = 0.25
 """How likely a lane passes its turn on at an atomic step."""
@@ -291,7 +292,7 @@ class Simulator:
 
     def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
         """Return the store's own array, or a copy of it where the device is to have one."""
-        return array.copy() if transfer == "resident" else array
+        return array.copy() if isinstance(transfer, Resident) else array
 
     def sort(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the elements in ascending order."""

@@ -17,13 +17,11 @@ from grapin.sim.closed_form import copy_to_device, copy_to_host
 from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Costs
-from grapin.sim.systems import ModelSystem
 from grapin.sim.transfer.costs import costs_of, in_turns, read_counters, with_copies
+from grapin.system import Compaction, System
 from grapin.trace import Trace
 from grapin.validation import check_integer
 
-THRESHOLD = 0.8
-"""Share of active edges beyond which nothing is gathered (section 3.1; 3.3 and 4.4 say it the wrong way round)."""
 WORD = 4
 _PASSES = 8
 """Words a vertex that the five steps of algorithm 3 read and write, whether it is active or not."""
@@ -55,7 +53,12 @@ class SubGraph:
 
 
 def make_subgraph(
-    lengths: NDArray[Any], *, edges: int, vertices: int, arrays: int = 1, threshold: float = THRESHOLD
+    lengths: NDArray[Any],
+    *,
+    edges: int,
+    vertices: int,
+    arrays: int = 1,
+    threshold: float = Compaction().threshold,
 ) -> SubGraph:
     """Return what an iteration that reads lists of these lengths costs, in a graph of so many edges and vertices.
 
@@ -70,11 +73,13 @@ def make_subgraph(
     return SubGraph(active > 0, lists + index, index, 2 * lists, _PASSES * vertices * WORD)
 
 
-def gathering_costs(trace: Trace, system: ModelSystem, machine: Machine, **_: Any) -> list[Costs]:
+def gathering_costs(trace: Trace, system: System, machine: Machine, **_: Any) -> list[Costs]:
     """Return what each phase costs."""
+    transfer = system.transfer
+    assert isinstance(transfer, Compaction)
     phases = len(trace.phases["version"])
     iterations = Iterations.of(trace)
-    subgraphs = _subgraphs(trace, iterations)
+    subgraphs = _subgraphs(trace, iterations, transfer.threshold)
     down = [copy_to_device(machine, one.to_device) for one in subgraphs]
     up = [copy_to_host(machine, one.to_host) for one in subgraphs]
     pairs = list(zip(down, up, strict=True))
@@ -86,7 +91,7 @@ def gathering_costs(trace: Trace, system: ModelSystem, machine: Machine, **_: An
         link=np.array([one.seconds + other.seconds + machine.link.round_trip for one, other in pairs]),
         device=device_seconds(iterations, machine, resident=True) + preparing,
         host=np.array([one.host_bytes for one in subgraphs]) / machine.host.bandwidth,
-        ahead=system.transfer == "compaction-ahead",
+        ahead=transfer.ahead,
     )
     copied = iterations.by_phase(np.array([one.to_device for one in subgraphs], np.int64), phases)
     counters = read_counters(iterations, np.zeros((len(iterations), 4), np.int64), phases)
@@ -96,7 +101,7 @@ def gathering_costs(trace: Trace, system: ModelSystem, machine: Machine, **_: An
     )
 
 
-def _subgraphs(trace: Trace, iterations: Iterations) -> list[SubGraph]:
+def _subgraphs(trace: Trace, iterations: Iterations, threshold: float) -> list[SubGraph]:
     edges, vertices = trace.phases["edges"][iterations.phase], trace.phases["vertices"][iterations.phase]
     # An iteration that reads in-lists as well may read more than the edges of one direction.
     edges = np.maximum(edges, iterations.edges).tolist()
@@ -107,6 +112,7 @@ def _subgraphs(trace: Trace, iterations: Iterations) -> list[SubGraph]:
             edges=edges[place],
             vertices=vertices[place],
             arrays=int(trace.reads["arrays"][rows].max(initial=1)),
+            threshold=threshold,
         )
         for place, rows in enumerate(iterations.rows())
     ]

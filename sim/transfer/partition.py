@@ -31,7 +31,6 @@ from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
 from grapin.sim.path import Path
 from grapin.sim.prediction import Costs
-from grapin.sim.systems import ModelSystem
 from grapin.sim.transfer.costs import (
     costs_of,
     in_streams,
@@ -43,13 +42,15 @@ from grapin.sim.transfer.costs import (
     with_upkeep,
 )
 from grapin.sim.transfer.zero_copy import replay_zero_copy
+from grapin.system import Filter, Hybrid, HybridReleased, System, Transfer
 from grapin.trace import Trace
 from grapin.validation import check_integer, refuse
 
 Numbers = NDArray[np.int64]
 
-PARTITION = 32 * 2**20
-"""Bytes of one partition (HyTGraph, section V-B)."""
+_HYBRID, _RELEASED = Hybrid(), HybridReleased()
+PARTITION = _HYBRID.partition
+"""Bytes of one partition where nobody says."""
 ELEMENT = 4
 LINE = 128
 
@@ -125,7 +126,7 @@ def count_activity(
     )
 
 
-def choose_filter(activity: Activity) -> Numbers:
+def choose_filter(activity: Activity, _: Filter | None = None) -> Numbers:
     """Copy every partition with an active list whole: what partitioning systems did before they compared costs."""
     return np.where(activity.active, Choice.FILTER, Choice.NOTHING)
 
@@ -145,10 +146,6 @@ def _sums(of_list: Numbers, amounts: NDArray[Any], count: int) -> Numbers:
 
 OUTSTANDING = 256  # MR of the equations
 GAMMA = 0.625  # the fixed part of a round trip, section V-A
-ALPHA = 0.8  # section V-A, and the code's default
-BETA = 0.4  # likewise
-SEGMENTS = 20  # partitions of the released code by default (include/utils/app_skeleton.h)
-SMALL_DEGREE = 24  # mean active degree below which the released code gathers
 
 Times = NDArray[np.float64]
 
@@ -183,31 +180,27 @@ def equations(
     )
 
 
-def choose_by_cost(
-    activity: Activity, *, alpha: float = ALPHA, beta: float = BETA, index_bytes: int = 8
-) -> Numbers:
+def choose_by_cost(activity: Activity, hybrid: Hybrid = _HYBRID, *, index_bytes: int = 8) -> Numbers:
     """Choose as the paper says: gather if that is cheap enough beside both others, else the cheaper of those.
 
     On a tie between the others the partition is copied, as the text says; the paper's listing leaves it to requests.
     """
     costs = equations(activity, index_bytes=index_bytes)
-    gather = (costs.compaction < alpha * costs.filter) & (costs.compaction < beta * costs.zero_copy)
+    gather = costs.compaction < np.minimum(hybrid.alpha * costs.filter, hybrid.beta * costs.zero_copy)
     others = np.where(costs.zero_copy < costs.filter, Choice.ZERO_COPY, Choice.FILTER)
     chosen = np.where(gather, Choice.COMPACTION, others)
     return np.where(activity.active, chosen, Choice.NOTHING)
 
 
-def choose_as_released(
-    activity: Activity, *, alpha: float = ALPHA, beta: float = BETA, segments: int = SEGMENTS
-) -> Numbers:
+def choose_as_released(activity: Activity, released: HybridReleased = _RELEASED) -> Numbers:
     """Choose as the released code does: copy what is mostly active, gather what is half active and of small degree.
 
-    In one iteration at most a quarter of `segments` partitions are gathered, first come, first served.
+    In one iteration at most a quarter of the segments are gathered, first come, first served.
     """
-    copy = activity.active_edges > alpha * activity.edges
-    small = activity.active_edges < SMALL_DEGREE * activity.active_lists
-    gather = ~copy & (activity.active_edges > beta * activity.edges) & small
-    gather &= np.cumsum(gather) <= segments // 4
+    copy = activity.active_edges > released.alpha * activity.edges
+    small = activity.active_edges < released.small_degree * activity.active_lists
+    gather = ~copy & (activity.active_edges > released.beta * activity.edges) & small
+    gather &= np.cumsum(gather) <= released.segments // 4
     chosen = np.where(copy, Choice.FILTER, np.where(gather, Choice.COMPACTION, Choice.ZERO_COPY))
     return np.where(activity.active, chosen, Choice.NOTHING)
 
@@ -216,10 +209,10 @@ def _rounds(requests: NDArray[np.generic]) -> Times:
     return np.ceil(np.asarray(requests, np.float64) / OUTSTANDING)
 
 
-_CHOICES: dict[str, Callable[[Activity], Numbers]] = {
-    "filter": choose_filter,
-    "hybrid": choose_by_cost,
-    "hybrid-released": choose_as_released,
+_CHOICES: dict[type[Transfer], Callable[..., Numbers]] = {
+    Filter: choose_filter,
+    Hybrid: choose_by_cost,
+    HybridReleased: choose_as_released,
 }
 _COPYING_TWICE = 2
 """Gathering reads a list and writes it."""
@@ -235,7 +228,7 @@ class _Copies:
 
 
 def partition_costs(
-    trace: Trace, system: ModelSystem, machine: Machine, *, cache: CacheSettings | None, **_: Any
+    trace: Trace, system: System, machine: Machine, *, cache: CacheSettings | None, **_: Any
 ) -> list[Costs]:
     """Return what each phase costs under a system that decides partition by partition."""
     if cache is None:
@@ -245,7 +238,7 @@ def partition_costs(
     return with_upkeep(costs, Path(machine), cached.upkeep)
 
 
-def _moved(trace: Trace, iterations: Iterations, system: ModelSystem, machine: Machine) -> list[Costs]:
+def _moved(trace: Trace, iterations: Iterations, system: System, machine: Machine) -> list[Costs]:
     phases = len(trace.phases["version"])
     copies = _choose(trace, iterations, system)
     replayed = replay_zero_copy(trace, Path(machine), held=~copies.requested)
@@ -263,12 +256,13 @@ def _moved(trace: Trace, iterations: Iterations, system: ModelSystem, machine: M
     return costs_of(iterations, counters, seconds, wire + wire_bytes(replayed))
 
 
-def _choose(trace: Trace, iterations: Iterations, system: ModelSystem) -> _Copies:
+def _choose(trace: Trace, iterations: Iterations, system: System) -> _Copies:
     copied, gathered = np.zeros((2, len(iterations)), np.int64)
     requested = np.zeros(len(trace), np.bool_)
-    choose = _CHOICES[system.transfer]
+    transfer = system.transfer
+    choose = _CHOICES[type(transfer)]
     for place, rows, slots, arrays in _reads_by_direction(trace, iterations):
-        size = -(-slots * ELEMENT * arrays // SEGMENTS) if system.transfer == "hybrid-released" else PARTITION
+        size = _partition_bytes(transfer, slots * ELEMENT * arrays)
         activity = count_activity(
             trace.reads["start"][rows],
             trace.reads["length"][rows],
@@ -276,11 +270,19 @@ def _choose(trace: Trace, iterations: Iterations, system: ModelSystem) -> _Copie
             arrays=arrays,
             partition=max(size, ELEMENT * arrays),
         )
-        moved = volume(activity, choose(activity))
+        moved = volume(activity, choose(activity, transfer))
         copied[place] += moved.copied.sum()
         gathered[place] += moved.gathered.sum()
         requested[rows] = moved.requested
     return _Copies(copied, gathered, requested)
+
+
+def _partition_bytes(transfer: Transfer, whole: int) -> int:
+    """Return the bytes of a partition of an edge array of so many."""
+    if isinstance(transfer, HybridReleased):
+        return -(-whole // transfer.segments)
+    assert isinstance(transfer, (Filter, Hybrid))
+    return transfer.partition
 
 
 def _reads_by_direction(

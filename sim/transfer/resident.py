@@ -9,15 +9,15 @@ from grapin.sim.closed_form import copy_to_device
 from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Costs, Seconds
-from grapin.sim.systems import ModelSystem
 from grapin.sim.transfer.costs import costs_of, in_streams, read_counters, with_copies
+from grapin.system import System
 from grapin.trace import Trace
 from grapin.units import format_bytes
 
 _ELEMENT = 4
 
 
-def resident_costs(trace: Trace, system: ModelSystem, machine: Machine, **_: Any) -> list[Costs]:
+def resident_costs(trace: Trace, system: System, machine: Machine, **_: Any) -> list[Costs]:
     """Return what each phase costs, or say that the lists do not fit."""
     phases = len(trace.phases["version"])
     arrays = int(trace.reads["arrays"].max(initial=1))

@@ -14,14 +14,14 @@ from grapin.sim.machine import Machine
 from grapin.sim.paging.memory import UnifiedReplay, UnifiedVolumes
 from grapin.sim.paging.replay import replay_unified
 from grapin.sim.prediction import Costs, Seconds
-from grapin.sim.systems import ModelSystem
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.costs import read_counters
+from grapin.system import System, Unified
 from grapin.trace import Trace
 
 
 def page_costs(
-    trace: Trace, system: ModelSystem, machine: Machine, *, timeline: Timeline | None, **_: Any
+    trace: Trace, system: System, machine: Machine, *, timeline: Timeline | None, **_: Any
 ) -> list[Costs]:
     """Return what each phase costs."""
     phases = len(trace.phases["version"])
@@ -34,14 +34,14 @@ def page_costs(
     return [_costs(machine, *part) for part in parts]
 
 
-def _replayed(
-    trace: Trace, system: ModelSystem, machine: Machine, timeline: Timeline | None
-) -> UnifiedReplay:
+def _replayed(trace: Trace, system: System, machine: Machine, timeline: Timeline | None) -> UnifiedReplay:
+    assert isinstance(system.transfer, Unified)
+    advice = system.transfer.advice
     if timeline is None:
-        return replay_unified(trace, machine, advice=system.advice)
+        return replay_unified(trace, machine, advice=advice)
     from grapin.sim.oracle.paging import replay_unified_events
 
-    return replay_unified_events(trace, machine, advice=system.advice, timeline=timeline)
+    return replay_unified_events(trace, machine, advice=advice, timeline=timeline)
 
 
 def _costs(

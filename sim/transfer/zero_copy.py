@@ -20,7 +20,6 @@ from grapin.sim.oracle.requests import ALONE, KINDS, check_held
 from grapin.sim.path import Path
 from grapin.sim.prediction import Costs
 from grapin.sim.stations import Replayed, Stations, begin_anew, replay_threads, send
-from grapin.sim.systems import ModelSystem
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.costs import (
     costs_of,
@@ -31,6 +30,7 @@ from grapin.sim.transfer.costs import (
     wire_bytes,
     with_upkeep,
 )
+from grapin.system import System, ZeroCopy
 from grapin.trace import Trace
 from grapin.validation import check_integer
 
@@ -208,7 +208,7 @@ def _code(first: Any, end: Any) -> Any:
 
 def request_costs(
     trace: Trace,
-    system: ModelSystem,
+    system: System,
     machine: Machine,
     cache: CacheSettings | None,
     timeline: Timeline | None,
@@ -223,7 +223,7 @@ def request_costs(
 
 
 def _read(
-    trace: Trace, iterations: Iterations, system: ModelSystem, path: Path, timeline: Timeline | None
+    trace: Trace, iterations: Iterations, system: System, path: Path, timeline: Timeline | None
 ) -> list[Costs]:
     phases = len(trace.phases["version"])
     replayed = _replayed(trace, system, path, iterations, timeline)
@@ -237,11 +237,13 @@ def _read(
 
 
 def _replayed(
-    trace: Trace, system: ModelSystem, path: Path, iterations: Iterations, timeline: Timeline | None
+    trace: Trace, system: System, path: Path, iterations: Iterations, timeline: Timeline | None
 ) -> Replayed:
-    if system.access == "naive":
+    transfer = system.transfer
+    assert isinstance(transfer, ZeroCopy)
+    if transfer.access == "naive":
         return replay_threads(trace, path, iterations)
-    how: dict[str, Any] = {"aligned": system.access == "aligned", "alone": system.alone}
+    how: dict[str, Any] = {"aligned": transfer.access == "aligned", "alone": transfer.alone}
     if timeline is None:
         return replay_zero_copy(trace, path, **how)
     from grapin.sim.oracle.zero_copy import replay_events

@@ -12,14 +12,14 @@ from grapin.bench.peers import PROGRAMS as KNOWN_TO_PEERS
 from grapin.bench.suite import SUITES, Suite, find_suite
 from grapin.errors import GrapinError, InvalidFile, MissingDependency
 from grapin.programs.find import PROGRAMS
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE
 
 
 def some(names: Any) -> Any:
     return st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=3, unique=True).map(tuple)
 
 
-@given(some(PROGRAMS), some(SYSTEMS), st.sets(st.integers(1, 99), min_size=1, max_size=3), st.booleans())
+@given(some(PROGRAMS), some(RUNNABLE), st.sets(st.integers(1, 99), min_size=1, max_size=3), st.booleans())
 def test_every_program_runs_once_under_every_system_with_every_batch_size(
     programs: tuple[str, ...], systems: tuple[str, ...], sizes: set[int], peer: bool
 ) -> None:

@@ -109,8 +109,8 @@ def test_without_plotly_the_demo_says_what_to_install_before_it_runs(
 
 
 def test_every_system_of_the_demo_is_predicted_from_a_run_of_its_repair() -> None:
-    from grapin.sim.systems import MODEL_SYSTEMS
+    from grapin.system import SYSTEMS
 
-    assert {MODEL_SYSTEMS[name].repair for name in demo._PREDICTED} == set(demo._RUN.values())
-    assert all(MODEL_SYSTEMS[name].repair == repair for name, repair in demo._RUN.items())
+    assert {SYSTEMS[name].repair for name in demo._PREDICTED} == set(demo._RUN.values())
+    assert all(SYSTEMS[name].repair == repair for name, repair in demo._RUN.items())
     assert {"a5000", "gh200"} <= set(MACHINES)

@@ -13,13 +13,13 @@ from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.programs import PageRank
 from grapin.random import Draws
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE
 
 
 def test_doctor_lists_devices_systems_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     shown = capsys.readouterr().out
-    for name in (*DEVICES, *SYSTEMS, "numpy", "numba-cuda"):
+    for name in (*DEVICES, *RUNNABLE, "numpy", "numba-cuda"):
         assert re.search(rf"^\s*{name}\b", shown, re.MULTILINE), name
 
 
@@ -49,7 +49,7 @@ def test_the_simulated_gpu_passes_a_part_of_its_self_test(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("name", ["cpu", "cudasim"])
 def test_a_device_passes_its_whole_self_test(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--device", name]) == 0
-    trials = len(KINDS) * len(PROGRAMS) * (len(SYSTEMS) + 2)  # two of them keep copies
+    trials = len(KINDS) * len(PROGRAMS) * (len(RUNNABLE) + 2)  # two of them keep copies
     assert f"{trials} of {trials} trials gave the reference's answer" in capsys.readouterr().out
 
 
@@ -74,7 +74,7 @@ def test_a_device_that_fails_does_not_end_the_self_test(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "Engine", fail)
     trials: list[Trial] = list(selftest("cpu", scale=3))
     assert {trial.wrong for trial in trials} == {"RuntimeError: CUDA_ERROR_ILLEGAL_ADDRESS"}
-    assert len(trials) == len(KINDS) * len(PROGRAMS) * (len(SYSTEMS) + 2)  # two of them keep copies
+    assert len(trials) == len(KINDS) * len(PROGRAMS) * (len(RUNNABLE) + 2)  # two of them keep copies
 
 
 @pytest.mark.parametrize("kind", KINDS)

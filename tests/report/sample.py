@@ -8,9 +8,9 @@ from grapin.report import Crossing, Findings
 from grapin.sim.machines import MACHINES
 from grapin.sim.predict import Combination
 from grapin.sim.prediction import Costs, Prediction, Seconds
-from grapin.sim.systems import MODEL_SYSTEMS
+from grapin.system import SYSTEMS
 
-SYSTEMS = ("bounded", "grapin", "emogi")
+NAMES = ("bounded", "grapin", "emogi")
 CACHES = ("10%", "40%")
 
 
@@ -26,9 +26,7 @@ def made_up(
 
     `sizes` are the requests a batch of the three systems; `system` is what the last of them is called.
     """
-    known = {name: MODEL_SYSTEMS[name] for name in SYSTEMS[:2]} | {
-        system: replace(MODEL_SYSTEMS["emogi"], name=system)
-    }
+    known = {name: SYSTEMS[name] for name in NAMES[:2]} | {system: replace(SYSTEMS["emogi"], name=system)}
     predictions = []
     for speed, machine in enumerate(machines, 1):
         for (name, model), size in zip(known.items(), sizes, strict=True):

@@ -13,7 +13,7 @@ from sample import CACHES, made_up
 from grapin.report.figures import choices, log_axis, plain, system_colours
 from grapin.report.findings import ALL
 from grapin.report.page import render, verdicts
-from grapin.sim.systems import MODEL_SYSTEMS
+from grapin.system import SYSTEMS
 from grapin.units import format_bytes
 
 pytest.importorskip("plotly", reason="a report needs plotly")
@@ -143,7 +143,7 @@ def test_a_logarithmic_axis_shows_every_value_above_zero(values: list[float], ba
 
 
 def test_each_system_has_a_colour_of_its_own() -> None:
-    systems = list(MODEL_SYSTEMS)[:9]
+    systems = list(SYSTEMS)[:9]
     assert len(set(system_colours(systems).values())) == len(systems)
     assert system_colours(["emogi", "bounded"])["bounded"] == system_colours(systems)["bounded"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument, InvalidFile
-from grapin.sim import MACHINES, MODEL_SYSTEMS, Combination
+from grapin.sim import MACHINES, Combination
 from grapin.sim.extrapolate import extrapolate, scaled
 from grapin.sim.families import (
     members,
@@ -20,6 +20,7 @@ from grapin.sim.families import (
     usual_members,
 )
 from grapin.sim.prediction import Costs, Prediction, Seconds
+from grapin.system import SYSTEMS
 
 SIZES = [2**10, 2**11, 2**12, 2**13]
 
@@ -70,7 +71,7 @@ def test_two_sizes_are_too_few() -> None:
 def test_memory_and_cache_are_scaled_with_the_graph_but_parts_of_it_are_not(
     cache: object, smaller: object
 ) -> None:
-    one = Combination(MODEL_SYSTEMS["bounded"], MACHINES["a5000"], cache)  # type: ignore[arg-type]
+    one = Combination(SYSTEMS["bounded"], MACHINES["a5000"], cache)  # type: ignore[arg-type]
     found = scaled(one, 1 / 8)
     assert found.machine.gpu.memory == MACHINES["a5000"].gpu.memory // 8
     assert found.machine.name == "a5000"

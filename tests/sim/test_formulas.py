@@ -21,6 +21,7 @@ from grapin.sim.transfer.partition import (
     equations,
     volume,
 )
+from grapin.system import HybridReleased
 
 Numbers = NDArray[np.int64]
 
@@ -112,10 +113,10 @@ def test_the_published_rule_compares_costs(activity: Activity) -> None:
             assert choice == (Choice.ZERO_COPY if ask < whole else Choice.FILTER)
 
 
-@given(activities(), st.integers(0, 40))
+@given(activities(), st.integers(1, 40))
 def test_the_released_rule_goes_by_shares_and_a_quota(activity: Activity, segments: int) -> None:
     gathered = 0
-    for index, choice in enumerate(choose_as_released(activity, segments=segments)):
+    for index, choice in enumerate(choose_as_released(activity, HybridReleased(segments=segments))):
         edges, active = int(activity.edges[index]), int(activity.active_edges[index])
         lists = int(activity.active_lists[index])
         if not lists:

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
+from grapin.figures import NO_SOURCE
 from grapin.sim import MACHINES, Machine, find_machine
-from grapin.sim.figures import NO_SOURCE
 from grapin.sim.links import PcieLink
 
 V100 = MACHINES["v100"]

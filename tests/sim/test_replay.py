@@ -16,19 +16,18 @@ from grapin.cache import CacheSettings
 from grapin.cache import replay as replay_cache
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
-from grapin.sim import MACHINES, MODEL_SYSTEMS, replay
+from grapin.sim import MACHINES, replay
 from grapin.sim.access import count_thread_reads
 from grapin.sim.closed_form import copy_to_device
-from grapin.sim.systems import RECORDED_BY
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import make_subgraph
 from grapin.sim.transfer.partition import PARTITION
 from grapin.stream import workload
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE, SYSTEMS, Repair, Resident, Unified, recorder
 from grapin.trace import Trace
 
 A5000 = MACHINES["a5000"]
-CLOSED_FORMS = [name for name, system in MODEL_SYSTEMS.items() if system.transfer != "unified"]
+CLOSED_FORMS = [name for name, system in SYSTEMS.items() if not isinstance(system.transfer, Unified)]
 
 
 def recorded_as(trace: Trace, repair: str) -> Trace:
@@ -78,7 +77,7 @@ def run(
 
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "pagerank"])
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", RUNNABLE)
 def test_a_replay_counts_what_the_engine_counted_phase_by_phase(system: str, program: str) -> None:
     trace, counted = run(system, program)
     assert tuple(phase.counters for phase in replay(trace, system, A5000).phases) == counted
@@ -89,7 +88,7 @@ def test_a_replay_counts_what_the_engine_counted_phase_by_phase(system: str, pro
 def test_with_a_cache_it_counts_what_the_engine_counted_phase_by_phase(system: str, policy: str) -> None:
     kept = CacheSettings(policy, 4096, chunk=1024)
     trace, counted = run(system, "sssp", kept)
-    caching = replace(MODEL_SYSTEMS[system], cache="adaptive")
+    caching = replace(SYSTEMS[system], cache="adaptive")
     assert tuple(phase.counters for phase in replay(trace, caching, A5000, cache=kept).phases) == counted
     assert sum(counted, Counters()).cached_edges > 0
 
@@ -113,7 +112,7 @@ def test_any_trace_is_counted_as_it_counts_itself(trace: Trace) -> None:
 
 @given(traces("recompute"), st.sampled_from(CLOSED_FORMS))
 def test_bytes_are_conserved_and_times_are_the_sum_of_their_parts(trace: Trace, system: str) -> None:
-    found = replay(recorded_as(trace, MODEL_SYSTEMS[system].repair), system, A5000)
+    found = replay(recorded_as(trace, SYSTEMS[system].repair), system, A5000)
     total = found.total
     assert total.bytes == sum(total.bytes_by_kind.values())
     assert total.bytes <= total.wire_to_device or total.bytes == 0
@@ -135,7 +134,7 @@ BETTER = st.sampled_from(
 def test_a_better_machine_is_never_slower_and_moves_the_same_bytes(
     trace: Trace, system: str, better: dict[str, object]
 ) -> None:
-    trace = recorded_as(trace, MODEL_SYSTEMS[system].repair)
+    trace = recorded_as(trace, SYSTEMS[system].repair)
     before, after = (replay(trace, system, one) for one in (A5000, A5000.with_settings(better)))
     # Half of a round trip that is an odd number of femtoseconds is not the same for both.
     assert after.seconds <= before.seconds + 1e-13
@@ -198,7 +197,7 @@ def test_hytgraph_asks_for_little_and_copies_a_lot() -> None:
 def test_a_device_that_holds_all_lists_is_sent_them_once_and_then_what_changes() -> None:
     lists = [(0, 100, 1, False, False)]
     trace = make_trace([Phase([lists]), Phase([lists], changes=[(0, 60, False)])], in_slots=0)
-    system = replace(SYSTEMS["bounded"], name="mine", transfer="resident", cache="none")
+    system = replace(SYSTEMS["bounded"], name="mine", transfer=Resident(), cache="none")
     found = replay(recorded_as(trace, "bounded"), system, A5000)
     assert [phase.counters.copied_bytes for phase in found.phases] == [4 * 4096, 4 * 60]
     with pytest.raises(InvalidArgument, match=r"system='mine' must have a GPU that holds 16 KiB of lists"):
@@ -228,15 +227,15 @@ def test_a_closed_form_has_no_timeline() -> None:
         replay(one_pass([5]), "subway-sync", A5000, timeline=Timeline())
 
 
-@pytest.mark.parametrize("system", MODEL_SYSTEMS)
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_trace_of_another_repair_is_refused_with_the_run_to_record(system: str) -> None:
-    needed = MODEL_SYSTEMS[system].repair
-    other = next(repair for repair in RECORDED_BY if repair != needed)
+    needed = SYSTEMS[system].repair
+    other = next(repair for repair in Repair if repair != needed)
     with pytest.raises(InvalidArgument) as refusal:
         replay(recorded_as(one_pass([5]), other), system, A5000)
     assert f"whose repair is {needed}, not {other}" in str(refusal.value)
-    assert f"grapin run --system {RECORDED_BY[needed]} --trace FILE" in str(refusal.value)
-    assert SYSTEMS[RECORDED_BY[needed]].repair == needed
+    assert f"grapin run --system {recorder(needed).name} --trace FILE" in str(refusal.value)
+    assert recorder(needed).repair == needed
 
 
 def test_an_unknown_system_is_answered_with_the_nearest() -> None:

@@ -7,6 +7,7 @@ from unified_traces import Phase, make_trace
 from grapin.errors import InvalidArgument
 from grapin.sim import Combination, replay, sweep
 from grapin.sim.predict import combine
+from grapin.system import SYSTEMS, Hybrid
 from grapin.trace import Trace
 
 
@@ -71,3 +72,28 @@ def test_what_a_process_refuses_is_refused() -> None:
     combinations = combine(["a5000"], ["bounded", "bounded"], ["999G"])
     with pytest.raises(InvalidArgument, match="cache=999 GiB must fit"):
         sweep(TRACES, combinations, processes=2)
+
+
+def test_numbers_of_a_transfer_are_set_like_those_of_a_machine() -> None:
+    found = combine(["a5000"], ["bounded", "hytgraph"], settings=["transfer.partition=4M,32M"])
+    assert [one.system.name for one in found] == [
+        "bounded",
+        "hytgraph+transfer.partition=4M",
+        "hytgraph+transfer.partition=32M",
+    ]
+    assert [one.system.transfer for one in found[1:]] == [Hybrid(partition=4 << 20), Hybrid()]
+    with pytest.raises(
+        InvalidArgument, match=r"transfer.partition.* must be a number of the transfer of bounded"
+    ):
+        combine(["a5000"], ["bounded"], settings=["transfer.partition=4M"])
+
+
+def test_a_smaller_partition_copies_no_more() -> None:
+    lists = [(0, 8, 1, False, False), (2048, 8, 1, False, False)]
+    trace = make_trace([Phase([lists])], in_slots=0)
+    trace.about.update(repair="recompute")
+    small, large = (
+        replay(trace, SYSTEMS["exptm-filter"].with_settings({"transfer.partition": size}), "a5000")
+        for size in ("4K", "1M")
+    )
+    assert small.total.counters.copied_bytes == 2 * 4096 < large.total.counters.copied_bytes

@@ -57,7 +57,7 @@ from grapin.kernels.rules import (
     rebind,
 )
 from grapin.programs.program import Monotone, source_arrays
-from grapin.system import System
+from grapin.system import Repair, System
 
 
 @compiled
@@ -177,10 +177,10 @@ class MonotoneQuery:
         """Bring the values up to date with what a batch changed."""
         self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
-        if self.system.repair == "recompute":
+        if self.system.repair is Repair.RECOMPUTE:
             return self._recompute(run, snapshot)
         self._change_vertices(applied)
-        if self.system.repair == "published":
+        if self.system.repair is Repair.PUBLISHED:
             return self._repair_published(run, applied)
         return self._repair_sparsely(run, snapshot, applied)
 
@@ -319,7 +319,7 @@ class MonotoneQuery:
             active,
             threads=self.threads,
             tally=run.tally,
-            pulling=self.system.repair == "bounded",  # the published systems only ever push
+            pulling=self.system.repair is Repair.BOUNDED,  # the published systems only ever push
             trace=run.tracing,
             changes=changes,
         )

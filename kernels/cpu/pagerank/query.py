@@ -47,7 +47,7 @@ from grapin.kernels.cpu.pagerank.residuals import (
     within,
 )
 from grapin.programs.program import Accumulative
-from grapin.system import System
+from grapin.system import Repair, System
 
 BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor may take when the floor is set; it may grow by half."""
@@ -114,11 +114,11 @@ class PageRankQuery:
         """Bring the ranks up to date with what a batch changed."""
         self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
-        if self.system.repair == "recompute":
+        if self.system.repair is Repair.RECOMPUTE:
             self._restart(run)
             return _work(run)
         self._change(run, applied)
-        if self.system.repair == "published":
+        if self.system.repair is Repair.PUBLISHED:
             self._push_rounds(run)
         else:
             self._keep_sums(run)
@@ -175,7 +175,7 @@ class PageRankQuery:
         self._state = new_residuals(bound)
         self._bound = bound
         self._state.cells[:, RESIDUAL] = run.snapshot.alive
-        if self.system.repair == "bounded":
+        if self.system.repair is Repair.BOUNDED:
             self._file_all(run)
             self._converge(run, dense=True)
         else:
@@ -190,7 +190,7 @@ class PageRankQuery:
         vertices = applied.inserted_vertices, applied.deleted_vertices
         degrees, damping, state = run.lists[1], self.program.damping, self._state
         change_flows(inserted, deleted, *vertices, damping, degrees, state)
-        if self.system.repair == "bounded":
+        if self.system.repair is Repair.BOUNDED:
             keep_flows(inserted, deleted, degrees, state)
         else:
             lists, *reading = run.reading()
@@ -219,7 +219,7 @@ class PageRankQuery:
 
     def _file_all(self, run: _Run) -> None:
         floor = 0.0
-        if self.system.repair == "bounded":
+        if self.system.repair is Repair.BOUNDED:
             floor = BELOW_FLOOR * self._allowed / max(run.snapshot.edges, 1)
         file_all(self._bound, floor, run.lists[1], self._state)
         self._operations = 0

@@ -25,10 +25,11 @@ from grapin.cache.records import Mutations, Step
 from grapin.counters import Counters
 from grapin.errors import DeviceUnavailable
 from grapin.graph.packed import Lists, Snapshot
-from grapin.kernels.cuda.backend import Backend, Transfer, bind, bind_functions
+from grapin.kernels.cuda.backend import Backend, bind, bind_functions
 from grapin.kernels.cuda.lists import ARRAY_BITS, NOT_HELD, DeviceLists, counters_of, new_reading
 from grapin.kernels.cuda.walk import bind_walk
 from grapin.kernels.cuda.warp import WARP, ballot, first_lane, lane_id, sync_warp
+from grapin.system import Transfer
 from grapin.units import format_bytes
 
 

@@ -20,9 +20,10 @@ from grapin.device import Query, Work
 from grapin.graph.change import Applied
 from grapin.graph.packed import Lists, Snapshot
 from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists
-from grapin.kernels.cuda.backend import Backend, Transfer
+from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import TOUCHED, TRACE_FIELDS, Reading
+from grapin.system import Transfer
 
 
 @runtime_checkable

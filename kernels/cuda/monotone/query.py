@@ -49,7 +49,7 @@ from grapin.kernels.rules import (
     make_start,
 )
 from grapin.programs.program import Monotone, source_arrays
-from grapin.system import System
+from grapin.system import Repair, Resident, System
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
 
@@ -163,8 +163,8 @@ class MonotoneQuery:
         self._sides = 2 if program.both_ways and directed else 1
         self._reads_weights = program.weighted and weight_dtype is not None
         self._weight_dtype = weight_dtype if self._reads_weights else np.dtype(np.int32)
-        self._searches = system.repair == "bounded"
-        self._resident = system.transfer == "resident"
+        self._searches = system.repair is Repair.BOUNDED
+        self._resident = isinstance(system.transfer, Resident)
         self._sizes = sizes
         self._kernels = self._bind(cached=False)
         roots, values = source_arrays(program)
@@ -199,7 +199,7 @@ class MonotoneQuery:
         """Bring the values up to date with what a batch changed."""
         self._follow(snapshot, applied)
         rounds = self._rounds(snapshot, applied, tracing=tracing)
-        if self.system.repair == "recompute":
+        if self.system.repair is Repair.RECOMPUTE:
             return self._recompute(rounds, snapshot)
         self._change_vertices(rounds, applied)
         rounds.restart(NOTHING_NEAR)

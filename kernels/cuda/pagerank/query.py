@@ -47,7 +47,7 @@ from grapin.kernels.cuda.pagerank.residuals import (
 from grapin.kernels.cuda.pagerank.rounds import LONG_RUN, PUSHING, WITHIN
 from grapin.kernels.cuda.walk import bind_walk
 from grapin.programs.program import Accumulative
-from grapin.system import System
+from grapin.system import Repair, System
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
 
@@ -114,7 +114,7 @@ class PageRankQuery:
         self.program = program
         self.system = system
         self._backend = backend
-        self._keeping = system.repair == "bounded"
+        self._keeping = system.repair is Repair.BOUNDED
         # Without damping nothing flows and any residual is right, so the smallest number stands for it.
         damping = max(program.damping, MARGIN)
         self._allowed = program.tolerance * (1 - damping) / (2 * damping) * (1 - MARGIN)
@@ -147,7 +147,7 @@ class PageRankQuery:
         """Bring the ranks up to date with what a batch changed."""
         self._follow(snapshot, applied)
         run = self._run(snapshot, applied, tracing=tracing)
-        if self.system.repair == "recompute" or not snapshot.edges:  # without edges all is known at once
+        if self.system.repair is Repair.RECOMPUTE or not snapshot.edges:  # without edges all is known at once
             self._restart(run)
             return self._work(run)
         self._change(run, applied)

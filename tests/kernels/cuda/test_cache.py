@@ -19,6 +19,7 @@ from grapin.cli.main import main
 from grapin.engine.verify import verify_engine
 from grapin.errors import DeviceUnavailable, WrongAnswer
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank, Program
+from grapin.system import ZeroCopy
 from grapin.testing import mutation_streams
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
@@ -226,7 +227,7 @@ def test_a_cache_that_does_not_fit_into_device_memory_says_how_large_it_is() -> 
     with pytest.raises(
         DeviceUnavailable, match=r"no room for a cache of 4 MiB, ask for less: 4 MiB do not fit"
     ):
-        CudaCache(Full(warp=4), CacheSettings("adaptive", 4 << 20), "zero-copy", arrays=1, weight_dtype=None)
+        CudaCache(Full(warp=4), CacheSettings("adaptive", 4 << 20), ZeroCopy(), arrays=1, weight_dtype=None)
 
 
 def test_the_command_runs_with_a_cache_on_the_simulated_gpu(capsys: pytest.CaptureFixture[str]) -> None:

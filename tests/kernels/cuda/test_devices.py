@@ -11,7 +11,7 @@ from grapin.device import device, open_device
 from grapin.engine.verify import verify_answer
 from grapin.errors import DeviceUnavailable
 from grapin.kernels.cuda import device as cuda_device
-from grapin.system import SYSTEMS
+from grapin.system import SYSTEMS, Resident
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 
@@ -37,7 +37,7 @@ def test_the_simulator_follows_a_graph_by_name_and_the_cpu_goes_on_beside_it() -
 
 def test_a_resident_copy_takes_the_link_once_and_then_what_changes() -> None:
     graph = small()
-    system = replace(SYSTEMS["bounded"], name="here", transfer="resident")
+    system = replace(SYSTEMS["bounded"], name="here", transfer=Resident())
     engine = Engine(graph, SSSP(0), device="cudasim", system=system)
     snapshot = graph.snapshot()
     assert snapshot.in_ is not None

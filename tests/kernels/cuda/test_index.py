@@ -10,10 +10,10 @@ from grapin.testing import MutationStream, mutation_streams
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 
-from grapin.kernels.cuda.backend import Transfer
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import DeviceLists
 from grapin.kernels.cuda.simulator import Simulator
+from grapin.system import Resident, Transfer, ZeroCopy
 
 SIMULATOR = Simulator(warp=4)
 
@@ -26,7 +26,7 @@ def edges_of(lists: DeviceLists, bound: int) -> list[list[tuple[int, int]]]:
     return found
 
 
-@given(mutations=mutation_streams(weights="int32"), transfer=st.sampled_from(["zero-copy", "resident"]))
+@given(mutations=mutation_streams(weights="int32"), transfer=st.sampled_from([ZeroCopy(), Resident()]))
 def test_after_any_stream_the_device_finds_every_list(mutations: MutationStream, transfer: Transfer) -> None:
     graph = Graph.from_edges(**mutations.start)
     index = ListIndex(SIMULATOR, transfer, weights=True)
@@ -43,7 +43,7 @@ def test_after_any_stream_the_device_finds_every_list(mutations: MutationStream,
 
 def test_a_version_that_was_missed_makes_it_send_everything() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], vertices=64)
-    index = ListIndex(SIMULATOR, "zero-copy", weights=False)
+    index = ListIndex(SIMULATOR, ZeroCopy(), weights=False)
     index.update(graph.snapshot(), None)
     from grapin import Batch
 

@@ -16,7 +16,7 @@ from grapin.engine.verify import verify_answer
 from grapin.errors import ValueOverflow
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone
 from grapin.reference.graph import ReferenceGraph
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE, SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 from grapin.testing.mutations import batches, clearances
 
@@ -120,7 +120,7 @@ def tied_streams(draw: st.DrawFn, *, directed: bool | None = None) -> MutationSt
 @given(
     simulator=simulators,
     stream=tied_streams(),
-    system=st.just("bounded") | st.sampled_from(sorted(SYSTEMS)),
+    system=st.just("bounded") | st.sampled_from(sorted(RUNNABLE)),
 )
 def test_with_ties_and_zero_weights_values_are_the_reference_s_and_parents_a_forest(
     name: str, simulator: Simulator, stream: MutationStream, system: str
@@ -134,7 +134,7 @@ def test_with_ties_and_zero_weights_values_are_the_reference_s_and_parents_a_for
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @fewer
-@given(simulator=simulators, data=st.data(), system=st.sampled_from(sorted(SYSTEMS)))
+@given(simulator=simulators, data=st.data(), system=st.sampled_from(sorted(RUNNABLE)))
 def test_after_any_stream_values_are_the_reference_s(
     name: str, simulator: Simulator, data: st.DataObject, system: str
 ) -> None:
@@ -154,7 +154,7 @@ def test_a_trace_holds_every_read_that_was_counted(
     simulator: Simulator, stream: MutationStream, data: st.DataObject
 ) -> None:
     graph = Graph.from_edges(**stream.start)
-    name, system = data.draw(st.sampled_from(sorted(PROGRAMS))), data.draw(st.sampled_from(sorted(SYSTEMS)))
+    name, system = data.draw(st.sampled_from(sorted(PROGRAMS))), data.draw(st.sampled_from(sorted(RUNNABLE)))
     follower = Follower(simulator, graph, make(name, graph), system)
     works = [follower.start(tracing=True)]
     works += [follower.apply(batch, tracing=True) for batch in stream.batches]
@@ -169,7 +169,9 @@ def test_a_trace_holds_every_read_that_was_counted(
 
 
 @some
-@given(stream=tied_streams(), name=st.sampled_from(sorted(PROGRAMS)), system=st.sampled_from(sorted(SYSTEMS)))
+@given(
+    stream=tied_streams(), name=st.sampled_from(sorted(PROGRAMS)), system=st.sampled_from(sorted(RUNNABLE))
+)
 def test_changes_are_counted_with_the_edges_they_affect(
     stream: MutationStream, name: str, system: str
 ) -> None:

@@ -11,7 +11,7 @@ from grapin import Batch, Graph
 from grapin.counters import count_reads
 from grapin.generators import generate
 from grapin.programs.pagerank import PageRank
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE, SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
 pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
@@ -31,7 +31,7 @@ simulators = st.builds(
     shape=st.sampled_from([Shape(1, 8), Shape(2, 4)]),
     seed=st.integers(0, 1000),
 )
-systems = st.sampled_from(sorted(SYSTEMS))
+systems = st.sampled_from(sorted(RUNNABLE))
 programs = st.builds(PageRank, st.sampled_from([0.85, 0.5, 0.0]), st.sampled_from([1e-1, 1e-2, 1e-4]))
 few = settings(max_examples=settings().max_examples // 8)  # a simulated start takes half a second
 
