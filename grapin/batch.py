@@ -284,6 +284,10 @@ class Batch:
 
     __hash__ = None  # type: ignore[assignment]  # equality compares arrays; a batch is no dictionary key
 
+    def __reduce__(self) -> tuple[type["Batch"], tuple[Any, ...]]:
+        # Made again from its parts, so that a copy is checked and read-only as well.
+        return type(self), tuple(self._parts().values())
+
     def _parts(self) -> dict[str, Edges | VertexArray]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 

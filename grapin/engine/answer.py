@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from grapin.counters import REQUEST_SIZES, Counters
 from grapin.device import Query, Work
+from grapin.errors import InvalidArgument
 from grapin.programs.program import Program
 from grapin.validation import check_integer
 
@@ -27,7 +28,7 @@ class Answer:
         self.program = program
         self._query = query
         self._check = check
-        """Refuses to show values that a repair left behind half done."""
+        """Refuses to show values that a repair left behind half done, or that are of a graph that is gone."""
 
     @property
     def values(self) -> NDArray[Any]:
@@ -51,6 +52,12 @@ class Answer:
         while parents[path[-1]] != NO_PARENT:
             path.append(int(parents[path[-1]]))
         return path[::-1]
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise InvalidArgument(
+            "answer must be read where its engine is, and cannot be copied or pickled: answer.values and "
+            "answer.parents are arrays, which can be"
+        )
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of vertex state by part."""

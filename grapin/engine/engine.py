@@ -83,7 +83,10 @@ class Engine:
     same for any number; which of two equally good parents a vertex gets is not, and with it which lists a later repair
     reads. One thread gives the same trace, and so the same prediction, in every run.
 
-    `apply` changes the graph; a graph must not be changed behind the engine's back, which is noticed and refused.
+    `apply` changes the graph. A graph that was changed elsewhere, by itself or by another engine, is noticed: from then
+    on this engine refuses to show its answers, or to go on from them.
+
+    An engine stays in the process it was made in. What lasts and travels are its graph, its values and its reports.
     """
 
     def __init__(
@@ -163,10 +166,6 @@ class Engine:
             raise InvalidArgument(
                 f"batch={batch!r:.60} must be a grapin.Batch, such as Batch(insert=[(0, 1)])"
             )
-        if self.graph.version != self._version:
-            raise InvalidArgument(
-                f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere"
-            )
         with held_interrupts():  # a batch is applied whole: Ctrl-C takes effect behind it
             begin = time.perf_counter()
             applied = self.graph.apply(batch)
@@ -183,13 +182,24 @@ class Engine:
             parts["cache"] = self._cache.nbytes()
         return parts
 
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise InvalidArgument(
+            "engine must be made where it is used, and cannot be copied or pickled: copy or pickle engine.graph, make "
+            "another Engine on it there; values and parents are arrays, which can be"
+        )
+
     def _check(self) -> None:
-        """Refuse to go on from answers that are of no graph."""
+        """Refuse to read, and to go on from, answers that are of no graph or of one that is gone."""
         if self._failure is not None:
             ended = f"{type(self._failure).__name__}: {self._failure}".rstrip(": ")
             raise AnswersLost(
                 f"the answers were lost at version {self._version} of the graph ({ended}): make another Engine on it"
             ) from self._failure
+        if self.graph.version != self._version:
+            raise InvalidArgument(
+                f"graph.version={self.graph.version} must be {self._version}: the graph was changed elsewhere, and "
+                "these are the answers of one that is gone; make another Engine on it, or one with all programs"
+            )
 
     def _about(self) -> dict[str, Any]:
         graph = self.graph

@@ -109,18 +109,23 @@ class Adjacency:
         return Lists(*arrays)
 
     def neighbours(self, vertex: int) -> NDArray[np.int32]:
-        """Return one list, read-only and without a copy."""
+        """Return a copy of one list, read-only."""
         return self._row(self.lists.neighbours, vertex)
 
     def weights(self, vertex: int) -> NDArray[Any]:
-        """Return the weights of one list, read-only and without a copy."""
+        """Return a copy of the weights of one list, read-only."""
         if self.weight_dtype is None:
             raise InvalidArgument("weights must be asked of a graph with weights: this one has none")
         return self._row(self.lists.weights.view(self.weight_dtype), vertex)
 
+    def weight(self, vertex: int, position: int) -> Any:
+        """Return the weight at a position of one list, as a Python number."""
+        assert self.weight_dtype is not None
+        return self.lists.weights.view(self.weight_dtype)[self.lists.starts[vertex] + position].item()
+
     def _row(self, array: NDArray[Any], vertex: int) -> NDArray[Any]:
         start = int(self.lists.starts[vertex])
-        row = array[start : start + int(self.lists.degrees[vertex])]
+        row = array[start : start + int(self.lists.degrees[vertex])].copy()
         row.flags.writeable = False
         return row
 
@@ -160,6 +165,44 @@ class Adjacency:
                 copies[name][:] = original
         other.lists = self.lists._replace(**copies)
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: no slack, whose memory was never written, but how much there is of it."""
+        lists, bound = self.lists, self.bound
+        heads = self.heads[: bound + 1].copy()
+        heads["unused"] = 0
+        heads["degree"][bound], heads["index"][bound] = 0, index.UNINDEXED
+        ends = _ends(heads, bound)
+        packed = lists._replace(
+            starts=ends,
+            neighbours=np.empty(ends[bound], np.int32),
+            weights=np.empty(ends[bound] if len(lists.weights) else 0, np.int32),
+        )
+        rebalance.copy_lists(lists, packed, bound)
+        parts = packed._replace(slots=lists.slots[: lists.counters[SLOTS_TAKEN]].copy())._asdict()
+        return self.__dict__ | {
+            "heads": heads,
+            "lists": {name: part for name, part in parts.items() if name not in _columns(heads)},
+            "room": (len(self.heads), len(lists.neighbours), len(lists.slots)),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        heads, (head_room, capacity, slot_room) = state["heads"], state.pop("room")
+        self.__dict__.update(state)
+        self.heads = np.zeros(head_room, _HEAD)
+        self.heads[: self.bound + 1] = heads
+        # Arrays that came from another process may be read-only, for which all would be compiled again.
+        parts = {name: _own(part) for name, part in state["lists"].items()}
+        together = self.heads.copy()
+        together["start"][: self.bound + 1] = _ends(heads, self.bound)
+        places = self.heads["start"].copy()
+        parts["slots"] = _longer(parts["slots"], len(parts["slots"]), slot_room)
+        packed = PackedLists(**_columns(together), **parts)
+        placed = packed._replace(starts=places, neighbours=self._place(capacity, "neighbours"))
+        if self.weight_dtype is not None:
+            placed = placed._replace(weights=self._place(capacity, "weights"))
+        rebalance.copy_lists(packed, placed, self.bound)
+        self.lists = placed._replace(**_columns(self.heads))
 
     def reserve_vertices(self, bound: int) -> None:
         """Make room for vertices below `bound`, with empty lists at the end of the array."""
@@ -251,6 +294,18 @@ class Adjacency:
 def _columns(heads: NDArray[Any]) -> dict[str, Any]:
     """Return the parts of the heads as arrays of their own, without a copy."""
     return {"starts": heads["start"], "degrees": heads["degree"][:-1], "indices": heads["index"][:-1]}
+
+
+def _own(part: Any) -> Any:
+    """Return a part of the lists; an array only if it can be written to, else a copy of it."""
+    return np.require(part, requirements="W") if isinstance(part, np.ndarray) else part
+
+
+def _ends(heads: NDArray[Any], bound: int) -> NDArray[np.int64]:
+    """Return where lists would start with no room between them, and where the last one would end."""
+    ends = np.zeros(bound + 1, np.int64)
+    np.cumsum(heads["degree"][:bound], out=ends[1:])
+    return ends
 
 
 def _longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:

@@ -1,6 +1,8 @@
 """`Graph`: the host store, changed by batches and read through snapshots."""
 
+import pickle
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +16,7 @@ from grapin.graph.change import Applied, Found, Resolved, edge_columns, mirrored
 from grapin.graph.check import check_directions
 from grapin.graph.lists import find
 from grapin.graph.memory import Allocate
-from grapin.graph.packed import Snapshot
+from grapin.graph.packed import Lists, Snapshot
 from grapin.graph.request import Arcs, Request, request
 from grapin.graph.vertices import VertexChange, VertexSet, all_arcs, incident_arcs
 from grapin.validation import check_choice, check_integer
@@ -53,6 +55,8 @@ class Graph:
         """The outside names of the vertices, if they have any."""
         self.strict = strict
         """Whether a batch that would be ignored in part is refused instead."""
+        self._lent: WeakSet[Snapshot | Lists] = WeakSet()
+        """What shows the store's own arrays; the next batch takes them back."""
 
     @classmethod
     def from_edges(
@@ -198,8 +202,7 @@ class Graph:
             raise InvalidArgument("weight must be asked of a graph with weights: this one has none")
         if not self.has_edge(source, target):
             raise InvalidArgument(f"edge ({source}, {target}) must exist to have a weight")
-        position = find(self._out.lists, source, target)
-        found: int | float = self.out_weights(source)[position].item()
+        found: int | float = self._out.weight(source, find(self._out.lists, source, target))
         return found
 
     def out_degree(self, vertex: int) -> int:
@@ -211,11 +214,11 @@ class Graph:
         return int(self._in_lists().lists.degrees[self._known(vertex)])
 
     def out_neighbours(self, vertex: int) -> VertexArray:
-        """Return where the edges of this vertex end, in no order; a read-only view until the next batch."""
+        """Return where the edges of this vertex end, in no order; a read-only copy, which lasts."""
         return self._out.neighbours(self._known(vertex))
 
     def in_neighbours(self, vertex: int) -> VertexArray:
-        """Return where the edges to this vertex start, in no order; a read-only view until the next batch."""
+        """Return where the edges to this vertex start, in no order; a read-only copy, which lasts."""
         return self._in_lists().neighbours(self._known(vertex))
 
     def out_weights(self, vertex: int) -> WeightArray:
@@ -236,12 +239,14 @@ class Graph:
         return self._vertices.next_free(count)
 
     def snapshot(self) -> Snapshot:
-        """Return the lists as they are, read-only and without a copy; valid until the next batch."""
+        """Return the lists as they are, read-only and without a copy; refuses to be read after the next batch."""
         out = self._out.view(self.bound)
         in_ = out if self._in is self._out else None if self._in is None else self._in.view(self.bound)
         alive = self._vertices.alive.view()
         alive.flags.writeable = False
-        return Snapshot(self.version, self.bound, self.edges, alive, out, in_)
+        snapshot = Snapshot(self.version, self.bound, self.edges, alive, out, in_)
+        self._lent.update(lent for lent in (snapshot, out, in_) if lent is not None)
+        return snapshot
 
     def edge_arrays(self) -> tuple[VertexArray, VertexArray, WeightArray | None]:
         """Return copies of all arcs as columns, sorted by source."""
@@ -275,6 +280,28 @@ class Graph:
         other = Graph(out, in_, vertices=vertices, edges=self.edges, labels=self.labels, strict=self.strict)
         other.version = self.version
         return other
+
+    def __copy__(self) -> "Graph":
+        return self.copy()  # two graphs must never share a store
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "Graph":
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all of the graph for another process: arrays are placed there by the same allocator."""
+        allocate = self._out.allocate
+        try:
+            pickle.dumps(allocate)
+        except Exception as error:  # pickle raises several kinds, and objects their own
+            raise InvalidArgument(
+                f"allocate={allocate!r:.60} must be a function that can be pickled, such as one that a module has by "
+                f"name, for its graph to be pickled too ({error}); graph.copy() and copy.deepcopy need no pickling"
+            ) from error
+        return {name: value for name, value in self.__dict__.items() if name != "_lent"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lent = WeakSet()
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of each part, slack included: `out.neighbours`, `in.weights`, `vertices` ..."""
@@ -323,6 +350,9 @@ class Graph:
         self._vertices.reserve(vertices.bound)
         for change, lists in changes:
             change.reserve(lists)
+        for lent in list(self._lent):
+            lent.give_back(self.version)
+        self._lent.clear()
         for change, lists in changes:
             change.commit(lists)
         self._vertices.commit(vertices)

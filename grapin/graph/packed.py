@@ -9,15 +9,19 @@ Weights are kept as 32-bit patterns: int32 as they are, float32 by their bits. O
 kernel then serves both, and since weights are never negative the patterns order and compare like the values.
 
 `Snapshot`: the graph as engines read it, the very arrays of the store, read-only and without a copy.
+
+The next batch changes those arrays, so it takes them back first: what is read from an older snapshot is refused. Only
+an array that was taken out of one before cannot refuse; copy what has to last.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import inlined, kernel
+from grapin.errors import InvalidArgument
 
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
@@ -90,8 +94,37 @@ def group_end(owner: Column, first: int) -> int:
     return last
 
 
+class _Lent:
+    """Attributes that are taken back when the graph changes; whoever reads them then is told so."""
+
+    _borrowed: ClassVar[tuple[str, ...]]
+
+    def __copy__(self) -> Self:
+        return self  # another object with the same arrays would keep them
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all there is for a copy, which has arrays of its own and lasts; refused when they are gone."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]  # of a dataclass
+
+    def give_back(self, version: int) -> None:
+        """Let go of what the graph changes now: from here on it is of another version than this."""
+        for name in self._borrowed:
+            self.__dict__.pop(name, None)
+        self.__dict__["_returned"] = version
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise InvalidArgument(
+                f"{type(self).__name__}.{name} must be read before the graph changes: version "
+                f"{self.__dict__['_returned']} of the graph is gone, and graph.snapshot() shows the present one"
+            )
+
+
 @dataclass(frozen=True, eq=False)
-class Lists:
+class Lists(_Lent):
     """The neighbour lists of one direction: list `v` is `neighbours[starts[v] : starts[v] + degrees[v]]`."""
 
     starts: NDArray[np.int64]
@@ -104,10 +137,12 @@ class Lists:
     """Rows of two vertices: between them, the second excluded, the last batch moved lists inside `neighbours`. A batch
     that needs more room, or less, moves all lists into other arrays."""
 
+    _borrowed = ("starts", "degrees", "neighbours", "weights", "moved")
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """One version of a graph; valid until the next batch is applied to it."""
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot(_Lent):
+    """One version of a graph; what it holds can be read until the next batch is applied."""
 
     version: int
     """How many batches had been applied when it was taken."""
@@ -119,3 +154,8 @@ class Snapshot:
     out: Lists
     in_: Lists | None
     """None when the graph keeps no in-direction; the same object as `out` when it is undirected."""
+
+    _borrowed = ("alive", "out", "in_")
+
+    def __repr__(self) -> str:
+        return f"Snapshot(version={self.version}, bound={self.bound}, edges={self.edges})"

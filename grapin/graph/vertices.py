@@ -5,6 +5,7 @@ Reading arcs out of the lists: all of them, or those at vertices that are to go.
 
 import heapq
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,13 @@ class VertexSet:
         other._alive, other._queued = self._alive.copy(), self._queued.copy()
         other._heap = self._heap.copy()
         return other
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays that came from another process may be read-only.
+        self._alive, self._queued = (
+            np.require(array, requirements="W") for array in (self._alive, self._queued)
+        )
 
     def next_free(self, count: int) -> VertexArray:
         """Return the ids that the next `count` vertices should take: freed ones first, then fresh ones."""

@@ -23,15 +23,17 @@ def test_lists_outside_the_moved_windows_stay_where_they_were(
     graph = Graph.from_edges(*random.integers(0, vertices, (2, edges)), vertices=vertices)
     for _ in range(batches):
         before = graph.snapshot()
-        old = [(lists, lists.starts.copy()) for lists in (before.out, before.in_) if lists is not None]
+        old = [
+            (lists.neighbours, lists.starts.copy()) for lists in (before.out, before.in_) if lists is not None
+        ]
         pairs = np.unique(
             np.column_stack((random.choice(favourites, size), random.integers(0, vertices, size))), axis=0
         )
         graph.apply(Batch(insert=(pairs[:, 0], pairs[:, 1])))
         after = graph.snapshot()
-        for (lists, starts), now in zip(old, (after.out, after.in_), strict=True):
+        for (neighbours, starts), now in zip(old, (after.out, after.in_), strict=True):
             assert now is not None
-            if now.neighbours.ctypes.data != lists.neighbours.ctypes.data:
+            if now.neighbours.ctypes.data != neighbours.ctypes.data:
                 continue  # all lists are in other arrays
             may_differ = np.zeros(vertices, np.bool_)
             for low, high in now.moved:
