@@ -41,7 +41,7 @@ def load(
     whose last event is a deletion is absent.
 
     Args:
-        path: A file (see `grapin.load_edges`) or a specification (see `grapin.generate`).
+        path: A file, a pipe or - (see `grapin.load_edges`), or a specification (see `grapin.generate`).
         seed: For generators.
         format: As for `load_edges`; so are directed, columns, delimiter, comment and ids.
         directed: None for what the file says.

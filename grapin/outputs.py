@@ -7,17 +7,24 @@ from errno import EIO
 from pathlib import Path
 
 from grapin.errors import InvalidArgument
+from grapin.files.spool import STANDARD_INPUT
+from grapin.interrupts import held_interrupts
 
 STANDARD_OUTPUT = "-"
 
 
-def check_outputs(*files: str | None, keep: Sequence[str | None] = ()) -> None:
-    """Refuse before anything is read what would be refused after minutes; None and `-` name no file.
+def check_outputs(*files: str | None, printable: str | None = None, keep: Sequence[str | None] = ()) -> None:
+    """Refuse before anything is read what would be refused after minutes; None names no file.
 
-    Files to `keep` are what the command reads: none of them may be written over, nor one output by another.
+    Only what is `printable` may be `-`, for standard output. Files to `keep` are what the command reads: none of them
+    may be written over, nor one output by another.
     """
-    named = [Path(file) for file in files if file is not None and file != STANDARD_OUTPUT]
-    taken = {Path(file).resolve() for file in keep if file is not None}
+    if STANDARD_OUTPUT in files:
+        raise InvalidArgument(
+            "file='-' must be the name of a file (./- if that is it): only --json writes to standard output"
+        )
+    named = [Path(file) for file in (*files, printable) if file is not None and file != STANDARD_OUTPUT]
+    taken = {Path(file).resolve() for file in keep if file is not None and file != STANDARD_INPUT}
     for file in named:
         if file.resolve() in taken:
             raise InvalidArgument(
@@ -35,14 +42,22 @@ def check_outputs(*files: str | None, keep: Sequence[str | None] = ()) -> None:
 def write_whole(file: str, write: Callable[[Path], object]) -> None:
     """Let `write` make the file beside its place, and put it there when it is complete.
 
-    A file of that name stays until then, and if anything fails; what the system refuses is told of the file asked for.
+    A file of that name stays until then, and if anything fails; what the system refuses is told of the file asked for,
+    and so is Ctrl-C.
     """
-    path = Path(file)
+    path, written = Path(file), False
     # The process in the name keeps two runs apart, and files of the user's own; some writers go by the ending.
     partial = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         write(partial)
-        partial.replace(path)
+        with held_interrupts():  # so that what is said of it is true
+            partial.replace(path)
+            written = True
+    except KeyboardInterrupt as error:
+        left = "which stays as it was" if path.exists() else "which is not there"
+        raise type(error)(
+            f"after {file} was written" if written else f"while {file} was written, {left}"
+        ) from error
     except OSError as error:
         raise OSError(error.errno or EIO, error.strerror or str(error), file) from error
     finally:

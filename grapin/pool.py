@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from grapin.errors import WorkersLost
+from grapin.interrupts import held_interrupts
 from grapin.validation import check_integer
 
 Task = TypeVar("Task")
@@ -154,7 +155,7 @@ def _in_pool(
     # Spawned rather than forked: the engine may have threads of its own in this process.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (folder,))
     try:
-        with _deaf_children():
+        with held_interrupts(), _deaf_children():
             places = {pool.submit(_perform_one, function, task): place for place, task in tasks.items()}
         for done in as_completed(places):
             yield places[done], done.result()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from grapin.counters import Counters, count_reads
 from grapin.device import Work
 from grapin.errors import InvalidFile
+from grapin.files.spool import readable
 from grapin.graph.change import Applied
 from grapin.graph.packed import Snapshot
 
@@ -109,10 +110,14 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":
-        """Read a saved trace."""
+        """Read a saved trace, from a file, a pipe, or - for standard input."""
         try:
             # Opened here, because NumPy leaves a file open that turns out not to be an archive.
-            with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            with (
+                readable(path) as content,
+                content.open("rb") as raw,
+                np.load(raw, allow_pickle=False) as file,
+            ):
                 about = dict(json.loads(bytes(file["about"])))
                 _check_format(path, about)
                 reads = {name: file[f"reads.{name}"] for name in _COLUMNS}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument, InvalidFile
+from grapin.files.spool import readable
 from grapin.generators import HEAVIEST, is_specification
 from grapin.random import Draws
 
@@ -102,8 +103,11 @@ def usual_members(target: str) -> list[str]:
 def read_degrees(path: str | Path) -> NDArray[np.int64]:
     """Read a file with one out-degree a line, or a NumPy array of them."""
     try:
-        with warnings.catch_warnings(category=UserWarning, action="ignore"):  # an empty file is refused below
-            raw = np.load(path) if str(path).endswith(".npy") else np.loadtxt(path, np.float64, ndmin=1)
+        ignored = warnings.catch_warnings(
+            category=UserWarning, action="ignore"
+        )  # an empty file is refused below
+        with ignored, readable(path) as file:
+            raw = np.load(file) if str(path).endswith(".npy") else np.loadtxt(file, np.float64, ndmin=1)
     except FileNotFoundError:
         raise InvalidFile(f"{path}: there is no such file") from None
     except (ValueError, OSError) as error:

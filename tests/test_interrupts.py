@@ -1,4 +1,4 @@
-"""Ctrl-C takes effect when a step is over, once; twice at once; and never changes another's handler."""
+"""Ctrl-C and SIGTERM take effect when a step is over, once; twice at once; and never change another's handler."""
 
 import signal
 import subprocess
@@ -8,7 +8,13 @@ import threading
 import pytest
 
 import grapin
-from grapin.interrupts import held_interrupts
+from grapin.interrupts import (
+    Interrupts,
+    Terminated,
+    heard_terminations,
+    held_interrupts,
+    remembered_interrupts,
+)
 
 
 def interrupted(times: int, done: list[str], error: Exception | None = None) -> None:
@@ -104,3 +110,73 @@ def test_ctrl_c_while_a_graph_is_run_for_a_prediction_is_one_sentence(after: flo
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr.splitlines()[-1] == "grapin: interrupted"
     assert "Traceback" not in ended.stderr
+
+
+def test_a_handler_of_the_users_own_stays_whoever_is_asked() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        with Interrupts() as interrupts, remembered_interrupts() as repeat, held_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            assert heard
+            assert not interrupts.seen
+            repeat()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_what_is_held_within_what_is_noted_is_noted_behind_it_and_twice_is_at_once(
+    number: int, kind: type[BaseException]
+) -> None:
+    with heard_terminations():
+        with Interrupts() as interrupts:
+            with held_interrupts():
+                signal.raise_signal(number)
+                assert not interrupts.seen
+            assert interrupts.noted == number
+            with pytest.raises(kind), held_interrupts():
+                signal.raise_signal(number)
+        with Interrupts(), held_interrupts():
+            signal.raise_signal(number)
+            with pytest.raises(kind):
+                signal.raise_signal(number)
+        with pytest.raises(kind), held_interrupts(), held_interrupts():
+            signal.raise_signal(number)
+
+
+def test_a_termination_is_heard_for_as_long_as_the_block_runs() -> None:
+    with pytest.raises(Terminated), heard_terminations():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with pytest.raises(KeyboardInterrupt) as raised, heard_terminations(), held_interrupts():
+        signal.raise_signal(signal.SIGINT)
+    assert raised.type is KeyboardInterrupt
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_termination_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with heard_terminations(), Interrupts() as interrupts:
+            signal.raise_signal(signal.SIGTERM)
+            assert not interrupts.seen
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_an_interrupt_that_got_lost_is_raised_again(number: int, kind: type[BaseException]) -> None:
+    def gc_callback() -> None:  # the name of Hypothesis's function, in which nothing is raised
+        signal.raise_signal(number)
+
+    with heard_terminations(), remembered_interrupts() as repeat:
+        repeat()
+        gc_callback()
+        with pytest.raises(kind):
+            repeat()

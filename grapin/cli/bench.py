@@ -15,12 +15,12 @@ from grapin.bench.measure import check, measure, turns
 from grapin.bench.peers import LIBRARIES
 from grapin.bench.records import Summary, read_records, record, write_records
 from grapin.bench.suite import Case, Prepare, Suite, find_suite
-from grapin.cli.interrupt import Interrupts
-from grapin.cli.main import INTERRUPTED, WRONG
+from grapin.cli.main import WRONG, ended_by
 from grapin.cli.tables import print_table
 from grapin.cli.workload import prepare
 from grapin.device import DEVICES
 from grapin.errors import InvalidArgument, WrongAnswer
+from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import check_outputs, write_whole
 from grapin.programs.find import PROGRAMS
 from grapin.progress import progress
@@ -198,7 +198,8 @@ def command(
 
     SUITE is default, quick, or a FILE.toml; options replace what it says. Every answer is held against the reference
     first: if one is wrong nothing is timed, and the exit code is 1. Then all cases take turns, repetition by
-    repetition. With a GPU, device auto is the GPU. Ctrl-C ends after the turn it is in and keeps what was measured.
+    repetition. With a GPU, device auto is the GPU. Ctrl-C and SIGTERM end
+    after the turn it is in and keep what was measured.
 
     \b
     grapin bench quick --out before.jsonl
@@ -220,7 +221,7 @@ def command(
         cases = [case for one in chosen.workloads() for case in chosen.cases(*one)]
         check_comparable(earlier, dict.fromkeys(cases, chosen.configuration()))
     try:
-        found, complete = _run(chosen, out)
+        found, noted = _run(chosen, out)
     except WrongAnswer as error:
         click.echo(f"grapin: {error}", err=True)
         context.exit(WRONG)
@@ -228,9 +229,10 @@ def command(
         print_records(chosen, found)
     if found and earlier is not None:
         print_comparison(compare(earlier, found), earlier, found)
-    if not complete:
-        click.echo(f"grapin: interrupted with {len(found)} cases measured", err=True)
-        context.exit(INTERRUPTED)
+    if noted is not None:
+        word, code = ended_by(interruption(noted))
+        click.echo(f"grapin: {word} with {len(found)} cases measured", err=True)
+        context.exit(code)
 
 
 def _changes(given: dict[str, Any]) -> dict[str, Any]:
@@ -252,8 +254,8 @@ def _whole(text: str) -> int:
         ) from None
 
 
-def _run(suite: Suite, out: str | None) -> tuple[CaseRecords, bool]:
-    """Check and measure; return the records, and whether all of them are there with all repetitions."""
+def _run(suite: Suite, out: str | None) -> tuple[CaseRecords, int | None]:
+    """Check and measure; return the records, and the signal that ended it before all of them were there."""
     found: CaseRecords = {}
     where = surroundings()
     gpus = {device: gpu(device) for device in suite.devices}
@@ -263,14 +265,14 @@ def _run(suite: Suite, out: str | None) -> tuple[CaseRecords, bool]:
             return interrupts.seen
 
         if not check(suite, _preparing(suite), stopped, advance):
-            return found, False
+            return found, interrupts.noted
         for measurements in measure(suite, _preparing(suite), stopped, advance):
             for one in measurements:
                 found[one.case] = record(suite, one, where, gpus.get(one.case.device))
             if out is not None and found:
                 # After each workload: what was measured survives whatever ends the process.
                 write_whole(out, partial(write_records, found.values()))
-        return found, not interrupts.seen
+        return found, interrupts.noted
 
 
 def _preparing(suite: Suite) -> Prepare:

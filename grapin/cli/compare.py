@@ -27,6 +27,7 @@ from grapin.cli.workload import prepare
 from grapin.device import DEVICES, open_device
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
+from grapin.files.spool import shown_name
 from grapin.measured.compare import Row, compare, read_measured
 from grapin.measured.measured import KINDS, Measured
 from grapin.measured.nvml import count_port
@@ -118,9 +119,10 @@ def measure(
     check_workload(threads, options)
     program = find_program(name)
     wanted = source if issubclass(program, Monotone) and program.start is None else None
-    with Console(stderr=True).status(f"Reading {graph} ..."):
+    with Console(stderr=True).status(f"Reading {shown_name(graph)} ..."):
         stream, sources = prepare(graph, source=wanted, **options)
     made = make_program(program, None if wanted is None else sources)
+    graph = shown_name(graph)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     timed = open_device(device).name == "cuda"
     caching = [system for system in systems if system.cache != "none"]
@@ -235,7 +237,7 @@ def command(
     was measured of that run comes from files. `docs/counters.md` explains every kind.
     """
     model = find_machine(machine)
-    check_outputs(machine_file, json_file, plot_file, keep=(origin, *files))
+    check_outputs(machine_file, plot_file, printable=json_file, keep=(origin, *files))
     if plot_file is not None:
         check_plot(plot_file)
     if machine_file is not None:

@@ -22,6 +22,7 @@ from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
+from grapin.files.spool import shown_name
 from grapin.files.weights import select
 from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole
@@ -117,7 +118,7 @@ def command(
     open_device(device)
     check_outputs(out, keep=(graph,))
     check_report()
-    with Console(stderr=True).status(escape(f"Reading {graph} ...")) as status:
+    with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")) as status:
         edges = read_edges(graph, seed, **reading)
         size = fitting_size(edges, batches) if size is None else size
         stream = workload(edges, batches=batches, size=size, insertions=insertions, seed=seed)
@@ -131,7 +132,7 @@ def command(
         predictions = sweep(traces, combinations, advance=advance)
     first = runs[0]
     findings = Findings(
-        graph=graph,
+        graph=shown_name(graph),
         facts=_facts(first, batches, size, insertions, seed),
         checks=_checks(runs),
         programs=first.programs,

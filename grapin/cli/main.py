@@ -23,6 +23,8 @@ import click
 
 from grapin import __version__
 from grapin.errors import GrapinError
+from grapin.files.spool import kept_spools
+from grapin.interrupts import Terminated, heard_terminations
 
 WRONG = 1
 """A verifier found a value that is not right: a defect of ours, not of the command."""
@@ -34,6 +36,13 @@ FAILED = 2
 """Anything the user can act on."""
 INTERRUPTED = 130
 """Ctrl-C: 128 + SIGINT, as shells have it."""
+TERMINATED = 143
+"""SIGTERM: 128 + SIGTERM. It ends a command as Ctrl-C does."""
+
+
+def ended_by(error: KeyboardInterrupt) -> tuple[str, int]:
+    """Return the word for what ended a command, and its exit code."""
+    return ("terminated", TERMINATED) if isinstance(error, Terminated) else ("interrupted", INTERRUPTED)
 
 
 _ARGUMENT = re.compile(
@@ -129,12 +138,17 @@ def commands() -> None:
     """Keep graph answers fresh while the graph changes all the time and outgrows GPU memory.
 
     GRAPH is a file (SNAP, CSV, Matrix Market, DIMACS, KONECT, Parquet, npz; plain or compressed) or a
-    generator such as rmat:18:16, er:1000:5000, grid:100:100, star:1000 or path:1000.
+    generator such as rmat:18:16, er:1000:5000, grid:100:100, star:1000 or path:1000; - is standard input.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (see `grapin.cli.main`)."""
+    with heard_terminations(), kept_spools():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
         if sys.stdout is not None:  # None where the shell has closed it
@@ -144,8 +158,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except click.ClickException as error:
         return _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt) as error:
+        # Click, which ends the line that has ^C on it, wraps what it caught.
+        cause = error.__cause__ if isinstance(error, click.Abort) else error
+        ended = cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt()
+        word, code = ended_by(ended)
+        return _fail(f"{word} {ended}", code)
     except BrokenPipeError:
         # The interpreter must not try to flush it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -105,7 +105,7 @@ def read_edges(
     edges = load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
     if edges.weight is None and edges.time is not None and columns is None:
         click.echo(
-            f"grapin: note: {graph} has times and no weights; if its third column is the weight, say "
+            f"grapin: note: {edges.origin} has times and no weights; if its third column is the weight, say "
             "--columns source,target,weight",
             err=True,
         )

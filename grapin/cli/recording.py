@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -16,6 +15,7 @@ from grapin.cli.run import check_workload, make_program, note_lack_of_weights, w
 from grapin.cli.workload import prepare
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
+from grapin.files.spool import readable, shown_name
 from grapin.programs.find import find_program
 from grapin.progress import progress
 from grapin.sim.predict import check_recorded
@@ -36,7 +36,7 @@ class Recording:
     def load(cls, path: str) -> "Recording":
         """Read the one trace of a file."""
         trace = Trace.load(path)
-        return cls(path, {trace.about["repair"]: trace})
+        return cls(shown_name(path), {trace.about["repair"]: trace})
 
     @property
     def title(self) -> str:
@@ -61,13 +61,14 @@ class Recording:
 
 def is_trace(path: str) -> bool:
     """Tell whether a path names a file that a trace was saved to."""
-    if not Path(path).is_file():
-        return False
-    try:
-        with ZipFile(path) as archive:
-            return "about.npy" in archive.namelist()
-    except (BadZipFile, OSError):
-        return False
+    with readable(path) as content:
+        if not content.is_file():
+            return False
+        try:
+            with ZipFile(content) as archive:
+                return "about.npy" in archive.namelist()
+        except (BadZipFile, OSError):
+            return False
 
 
 def check_unrun(context: click.Context, trace: str, workload: Sequence[str]) -> None:
@@ -76,7 +77,7 @@ def check_unrun(context: click.Context, trace: str, workload: Sequence[str]) -> 
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if given and option.name in workload:
             raise InvalidArgument(
-                f"{option.opts[0]} must be left out: {trace} is the trace of a run that was"
+                f"{option.opts[0]} must be left out: {shown_name(trace)} is the trace of a run that was"
             )
 
 
@@ -93,7 +94,7 @@ def record(
     check_workload(threads, options)
     program = find_program(name)
     wanted = wanted_source(program, source)
-    with Console(stderr=True).status(escape(f"Reading {graph} ...")):
+    with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")):
         stream, sources = prepare(graph, source=wanted, **options)
         note_lack_of_weights(graph, program, stream)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
@@ -114,4 +115,4 @@ def record(
                 engine.apply(batch)
                 advance(1)
             traces[repair] = engine.trace
-    return Recording(graph, traces)
+    return Recording(shown_name(graph), traces)

@@ -17,8 +17,7 @@ from rich.markup import escape
 from grapin import __version__
 from grapin.batch import Batch
 from grapin.cache.settings import read_settings
-from grapin.cli.interrupt import Interrupts
-from grapin.cli.main import INTERRUPTED, WRONG
+from grapin.cli.main import WRONG, ended_by
 from grapin.cli.options import graph_argument, layout_options, seed_option
 from grapin.cli.tables import print_table
 from grapin.cli.workload import prepare
@@ -27,6 +26,8 @@ from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
 from grapin.errors import GrapinError, WrongAnswer
+from grapin.files.spool import shown_name
+from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.programs.find import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
@@ -162,7 +163,8 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
 @click.option(
     "--updates",
     metavar="FILE",
-    help="Stream the events of this file, deletions too, in the order of time, instead of sampling GRAPH.",
+    help="Stream the events of this file (- for standard input), deletions too, in the order of time, instead of "
+    "sampling GRAPH.",
 )
 @click.option("--system", default="bounded", show_default=True, help=f"{', '.join(RUNNABLE)}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
@@ -212,8 +214,8 @@ def command(
 ) -> None:
     """Keep an answer on GRAPH fresh under a stream of mutations.
 
-    GRAPH may be `empty`, to start from nothing with --updates. Ctrl-C ends the run after the batch it is in, with
-    the report of all batches so far.
+    GRAPH may be `empty`, to start from nothing with --updates; - is standard input. Ctrl-C and SIGTERM end the run
+    after the batch it is in, with the report of all batches so far.
     """
     program = find_program(name)
     policy = find_runnable(system).cache
@@ -221,8 +223,8 @@ def command(
     if cache is not None:
         read_settings(cache, policy=policy, edge_bytes=0)
     check_workload(threads, options)
-    check_outputs(trace_file, json_file, keep=(graph, options["updates"]))
-    status = Console(stderr=True).status(escape(f"Reading {graph} ..."))
+    check_outputs(trace_file, printable=json_file, keep=(graph, options["updates"]))
+    status = Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ..."))
     wanted = wanted_source(program, source)
     with status:
         stream, sources = prepare(graph, source=wanted, **options)
@@ -238,7 +240,9 @@ def command(
             cache=cache,
         )
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
-    origin = graph if options["updates"] is None else f"{graph}, updated by {options['updates']}"
+    origin = shown_name(graph)
+    if options["updates"] is not None:
+        origin += f", updated by {shown_name(options['updates'])}"
     with Interrupts() as interrupts:
         reports, edges, failure = _apply_all(engine, islice(stream, count), count, interrupts)
         complaint = _complaint(engine) if verify and failure is None else None
@@ -249,9 +253,13 @@ def command(
     if complaint is not None:
         click.echo(f"grapin: {complaint}", err=True)
         context.exit(WRONG)
-    if interrupts.seen:
-        click.echo(f"grapin: interrupted after {len(reports)} of {count} batches", err=True)
-        context.exit(INTERRUPTED)
+    if interrupts.noted is not None:
+        word, code = ended_by(interruption(interrupts.noted))
+        done = f"after {len(reports)} of {count} batches"
+        if len(reports) == count:
+            done = f"when all {count} batches were applied; the report and every file are complete"
+        click.echo(f"grapin: {word} {done}", err=True)
+        context.exit(code)
 
 
 def check_workload(threads: int | None, options: dict[str, Any]) -> None:
@@ -277,7 +285,7 @@ def note_lack_of_weights(graph: str, program: type[Program], stream: Stream) -> 
         return
     if issubclass(program, Monotone) and program.weighted:
         click.echo(
-            f"grapin: note: {graph} has no weights, so that every edge counts 1 for {program.name}; "
+            f"grapin: note: {shown_name(graph)} has no weights, so that every edge counts 1 for {program.name}; "
             "--weights 1:64 draws some",
             err=True,
         )

@@ -20,6 +20,7 @@ from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
 from grapin.cluster import check_cluster
 from grapin.errors import InvalidArgument
+from grapin.files.spool import shown_name
 from grapin.files.write import write_edges
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import progress
@@ -195,7 +196,7 @@ def command(
     """
     combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
     workers = count_processes(processes, cluster)
-    check_outputs(timeline_file, json_file, plot_file, keep=(source_of_traces,))
+    check_outputs(timeline_file, plot_file, printable=json_file, keep=(source_of_traces,))
     if plot_file is not None:
         check_plot(plot_file)
     if timeline_file is not None and len(combinations) > 1:
@@ -212,7 +213,7 @@ def command(
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
         found = predict_family(source_of_traces, smaller, combinations, workload, cluster)
-        title = f"{workload['name']} on {source_of_traces}, extrapolated"
+        title = f"{workload['name']} on {shown_name(source_of_traces)}, extrapolated"
         about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
         remarks = [error_line(found), *unsourced_lines(combinations)]
         _deliver(title, about, [one.prediction for one in found], json_file, plot_file, remarks)

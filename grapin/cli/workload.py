@@ -13,13 +13,14 @@ from grapin.batch import edge_keys
 from grapin.cli.options import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument, WrongAnswer
+from grapin.files.spool import is_standard_input, shown_name
 from grapin.files.weights import WEIGHTS
 from grapin.generators import is_specification
 from grapin.graph import Graph
 from grapin.loading import standing_edges
 from grapin.random import Draws
 from grapin.stream import Stream, temporal, workload
-from grapin.validation import check_choice
+from grapin.validation import check_choice, refuse
 
 NOTHING = "empty"
 """The GRAPH to start from nothing with."""
@@ -56,6 +57,8 @@ def prepare(
     changed by a file of updates, `columns` are the file's.
     """
     low_high = _range(weights)
+    if updates is not None and is_standard_input(graph) and is_standard_input(updates):
+        refuse("updates", updates, "be a file where GRAPH is standard input, which holds one of them")
     reading: dict[str, Any] = {
         "directed": None if undirected is None else not undirected,
         "weights": "keep" if low_high else weights,
@@ -68,7 +71,9 @@ def prepare(
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
         if not len(edges):
-            raise InvalidArgument(f"{graph} must have edges to sample from; or stream some with --updates")
+            raise InvalidArgument(
+                f"{shown_name(graph)} must have edges to sample from; or stream some with --updates"
+            )
         count = min(BATCHES, max(1, len(edges) // SAMPLED)) if batches is None else batches
         size = fitting_size(edges, count) if batch_size is None else batch_size
         stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)

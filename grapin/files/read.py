@@ -19,6 +19,7 @@ from grapin.files.npz import read_npz
 from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
+from grapin.files.spool import readable, shown_name
 from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
 from grapin.generators import suggestion
 from grapin.progress import progress
@@ -93,7 +94,8 @@ def load_edges(
     not fit: `InvalidFile` names the file and the line, and nothing is returned.
 
     Args:
-        path: The file; gzip, bzip2, xz and zstd data are recognised and decompressed on the way.
+        path: The file, a pipe, or - for standard input; gzip, bzip2, xz and zstd data are recognised and decompressed
+            on the way.
         format: snap, csv, matrix-market, dimacs, konect, parquet or npz; told from name and content if None.
         directed: Whether edges run one way; by default what the file says, and True if it says nothing.
         columns: What the columns mean, in order: source, target, weight, time, change (+1 or -1), or - to
@@ -112,27 +114,30 @@ def load_edges(
     check_choice("duplicates", duplicates, DUPLICATES)
     if format is not None:
         check_choice("format", format, FORMATS)
-    file = _existing(path)
-    with progress(f"Loading {file.name}", file.stat().st_size) as advance:
-        request = Request(file, advance, columns, delimiter, comment, text_ids=ids == "text")
+    name = Path(shown_name(path))
+    with (
+        readable(path) as content,
+        progress(f"Loading {name.name}", _existing(content, name).stat().st_size) as advance,
+    ):
+        request = Request(name, advance, columns, delimiter, comment, text_ids=ids == "text", content=content)
         rows = _READERS[format or _recognised(request)](request)
         edges = _edge_list(request, rows, ids, weights, directed)
     return settle_repeats(edges, self_loops, duplicates)
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
-    file = Path(path)
+def _existing(file: Path, name: Path) -> Path:
+    """Return a file that can be read and is not empty, or refuse it by its name."""
     try:
         with file.open("rb") as opened:
             begin = opened.read(1)
     except FileNotFoundError:
-        raise InvalidFile(f"{file} must exist, but there is no such file{suggestion(str(path))}") from None
+        raise InvalidFile(f"{name} must exist, but there is no such file{suggestion(str(name))}") from None
     except IsADirectoryError:
-        raise InvalidFile(f"{file} must be a file, not a directory") from None
+        raise InvalidFile(f"{name} must be a file, not a directory") from None
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"{file} must be readable, but: {error}") from None
+        raise InvalidFile(f"{name} must be readable, but: {error}") from None
     if not begin:
-        raise InvalidFile(f"{file} must hold a graph, but is empty")
+        raise InvalidFile(f"{name} must hold a graph, but is empty")
     return file
 
 

@@ -35,10 +35,12 @@ class Request:
     delimiter: str | None = None
     comment: str | None = None
     text_ids: bool = False
+    content: Path | None = None
+    """Where the bytes are, if not in the file of that name: a pipe is read from what was kept of it."""
 
     def open(self) -> Source:
         """Open the file from its beginning, decompressed."""
-        return Source(self.path, self.advance)
+        return Source(self.path, self.advance, self.content)
 
     def refuse(self, place: str, problem: str) -> NoReturn:
         """Raise `InvalidFile` with the file, the place in it and what is wrong there."""

@@ -55,10 +55,11 @@ class Reader(Protocol):
 class Source(io.RawIOBase):
     """Decompressed bytes, read forwards once; what was read to look ahead can be put back."""
 
-    def __init__(self, path: Path, advance: Advance) -> None:
+    def __init__(self, path: Path, advance: Advance, content: Path | None = None) -> None:
+        """Open the file that is called `path`; its bytes are in `content` if it is not a file itself."""
         super().__init__()
         self.path = path
-        self._file = _CountedFile(path, advance)
+        self._file = _CountedFile(content or path, advance)
         head = self._file.read(16)
         self._file.seek(0)
         self._kind = compression(path, head)

@@ -29,9 +29,9 @@ from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
 from grapin.errors import WorkersLost, WrongAnswer
+from grapin.interrupts import remembered_interrupts
 from grapin.pool import spread
 from grapin.testing.case import Case, Setup, judge
-from grapin.testing.interrupted import remembered_interrupts
 from grapin.testing.shrink import reproduction, shrink
 from grapin.testing.strategies import mutation_streams
 from grapin.testing.weights import Weights

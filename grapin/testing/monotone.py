@@ -15,11 +15,11 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from grapin.errors import BrokenRule
+from grapin.interrupts import remembered_interrupts
 from grapin.programs.check import LARGEST, LARGEST_FLOAT, check_values, has_real_values, landmarks
 from grapin.programs.program import Monotone
 from grapin.testing.case import Setup
 from grapin.testing.failures import quiet_search, same_everywhere
-from grapin.testing.interrupted import remembered_interrupts
 from grapin.testing.shrink import rule_reproduction
 from grapin.testing.weights import Weights, weights_between
 

@@ -30,7 +30,7 @@ FILES = {
     "two.txt": b"1 2 3\n2 3 4\n",
 }
 TINY = "--batches 1 --batch-size 2 --device reference"
-INTERRUPTED = "\ngrapin: interrupted\n"
+INTERRUPTED = "\ngrapin: interrupted{}\n"
 """On a line of its own: a terminal has just shown ^C."""
 REFUSED = [
     ("--nonsense", "No such option '--nonsense'"),
@@ -59,6 +59,23 @@ REFUSED = [
     (f"run path:9 {TINY} --source nobody", "--source nobody must be a vertex"),
     ("run path:9 --trace folder", "folder must be a file that can be written"),
     ("run path:9 --trace /dev/null", "/dev/null must be a file that can be written"),
+    (
+        "run path:9 --trace -",
+        "- must be the name of a file (./- if that is it): only --json writes to standard",
+    ),
+    ("whatif path:9 --plot -", "- must be the name of a file"),
+    ("whatif path:9 --timeline -", "- must be the name of a file"),
+    ("compare path:9 --calibrate -", "- must be the name of a file"),
+    ("check --save -", "- must be the name of a file"),
+    ("bench quick --out -", "- must be the name of a file"),
+    ("demo --out -", "- must be the name of a file"),
+    ("generate path:9 -", "- must end in .txt or .csv"),
+    ("convert path:9 -", "- must end in .txt or .csv"),
+    (
+        "run - --updates -",
+        "--updates - must be a file where GRAPH is standard input, which holds one of them",
+    ),
+    ("run - --updates /dev/stdin", "--updates /dev/stdin must be a file where GRAPH is standard input"),
     (f"run path:9 {TINY} --trace /proc/trace.npz", "/proc/trace.npz: "),
     ("whatif folder", "must be a file, not a directory"),
     ("whatif about.npz", "about.npz: is not a trace, or is damaged"),
@@ -186,7 +203,12 @@ def test_ctrl_c_while_a_file_is_written_leaves_the_old_one(
     (here / "graph.csv").write_bytes(b"old")
     before = contents(here)
     assert main(["generate", "path:9", "graph.csv"]) == 130
-    assert capsys.readouterr().err == INTERRUPTED
+    assert capsys.readouterr().err == INTERRUPTED.format(
+        " while graph.csv was written, which stays as it was"
+    )
+    assert contents(here) == before
+    assert main(["generate", "path:9", "new.csv"]) == 130
+    assert capsys.readouterr().err == INTERRUPTED.format(" while new.csv was written, which is not there")
     assert contents(here) == before
 
 
@@ -198,7 +220,7 @@ def test_ctrl_c_in_the_middle_is_one_word_and_130(here: Path) -> None:
         assert run.poll() is None
         time.sleep(0.02)
     run.send_signal(signal.SIGINT)
-    assert run.communicate(timeout=30) == (b"", INTERRUPTED.encode())
+    assert run.communicate(timeout=30) == (b"", INTERRUPTED.format("").encode())
     assert run.returncode == 130
 
 

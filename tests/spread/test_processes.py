@@ -86,22 +86,30 @@ def test_processes_must_be_a_number_from_one_on() -> None:
 
 SCRIPT = """
 from sample_tasks import sleep
+from grapin.interrupts import heard_terminations
 from grapin.spread import spread
 if __name__ == "__main__":
     try:
-        spread(sleep, [60.0, 60.0], shared=(MARKER,), processes=2)
-    except KeyboardInterrupt:
-        print("interrupted")
+        with heard_terminations():
+            spread(sleep, [60.0, 60.0], shared=(MARKER,), processes=2)
+    except KeyboardInterrupt as error:
+        print(type(error).__name__)
 """
 
 
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, b"KeyboardInterrupt\n"), (signal.SIGTERM, b"Terminated\n")]
+)
 @pytest.mark.parametrize("reaches", ["the first process", "all processes"])
-def test_ctrl_c_ends_all_processes_without_a_word_of_theirs(reaches: str, tmp_path: Path) -> None:
+def test_a_signal_ends_all_processes_without_a_word_of_theirs(
+    number: int, error: bytes, reaches: str, tmp_path: Path
+) -> None:
     marker, script = tmp_path / "started", tmp_path / "script.py"
     script.write_text(SCRIPT.replace("MARKER", repr(str(marker))))
+    found = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     run = subprocess.Popen(
         [sys.executable, str(script)],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(found)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -110,8 +118,8 @@ def test_ctrl_c_ends_all_processes_without_a_word_of_theirs(reaches: str, tmp_pa
         assert run.poll() is None
         time.sleep(0.02)
     if reaches == "all processes":
-        os.killpg(run.pid, signal.SIGINT)
+        os.killpg(run.pid, number)
     else:
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
     # Over only when every process that inherited the pipes has ended.
-    assert run.communicate(timeout=30) == (b"interrupted\n", b"")
+    assert run.communicate(timeout=30) == (error, b"")
