@@ -7,8 +7,8 @@ from errno import EIO
 from pathlib import Path
 
 from grapin.errors import InvalidArgument
-from grapin.files.spool import STANDARD_INPUT
 from grapin.interrupts import held_interrupts
+from grapin.spool import STANDARD_INPUT
 
 STANDARD_OUTPUT = "-"
 

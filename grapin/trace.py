@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from grapin.counters import Counters, count_reads
 from grapin.device import Work
 from grapin.errors import InvalidFile
-from grapin.files.spool import readable
 from grapin.graph.change import Applied
 from grapin.graph.packed import Snapshot
+from grapin.spool import readable
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""

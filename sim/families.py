@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from grapin.edges import MOST_VERTICES, EdgeList
 from grapin.errors import InvalidArgument, InvalidFile
-from grapin.files.spool import readable
 from grapin.generators import HEAVIEST, is_specification
 from grapin.random import Draws
+from grapin.spool import readable
 
 DEGREES = "degrees:"
 """How the name of a graph begins that stands for a file of degrees."""

@@ -27,7 +27,6 @@ from grapin.cli.workload import prepare
 from grapin.device import DEVICES, open_device
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
-from grapin.files.spool import shown_name
 from grapin.measured.compare import Row, compare, read_measured
 from grapin.measured.measured import KINDS, Measured
 from grapin.measured.nvml import count_port
@@ -40,6 +39,7 @@ from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
 from grapin.sim.machine import Machine
 from grapin.sim.machines import MACHINES, find_machine
 from grapin.sim.predict import check_recorded, replay
+from grapin.spool import shown_name
 from grapin.system import RUNNABLE, System, find_runnable, find_system
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds

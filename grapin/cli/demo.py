@@ -22,7 +22,6 @@ from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
-from grapin.files.spool import shown_name
 from grapin.files.weights import select
 from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole
@@ -32,6 +31,7 @@ from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
 from grapin.sim.machines import MACHINES
 from grapin.sim.predict import combine, sweep
+from grapin.spool import shown_name
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds

@@ -23,8 +23,8 @@ import click
 
 from grapin import __version__
 from grapin.errors import GrapinError
-from grapin.files.spool import kept_spools
 from grapin.interrupts import Terminated, heard_terminations
+from grapin.spool import kept_spools
 
 WRONG = 1
 """A verifier found a value that is not right: a defect of ours, not of the command."""

@@ -15,10 +15,10 @@ from grapin.cli.run import check_workload, make_program, note_lack_of_weights, w
 from grapin.cli.workload import prepare
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
-from grapin.files.spool import readable, shown_name
 from grapin.programs.find import find_program
 from grapin.progress import progress
 from grapin.sim.predict import check_recorded
+from grapin.spool import readable, shown_name
 from grapin.system import Repair, System, recorder
 from grapin.trace import Trace
 from grapin.units import format_count

@@ -26,12 +26,12 @@ from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
 from grapin.errors import GrapinError, WrongAnswer
-from grapin.files.spool import shown_name
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.programs.find import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
+from grapin.spool import shown_name
 from grapin.stream import Stream
 from grapin.system import RUNNABLE, Unified, find_runnable
 from grapin.units import format_bytes, format_count, format_seconds

@@ -20,7 +20,6 @@ from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
 from grapin.cluster import check_cluster
 from grapin.errors import InvalidArgument
-from grapin.files.spool import shown_name
 from grapin.files.write import write_edges
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import progress
@@ -39,6 +38,7 @@ from grapin.sim.machines import MACHINES
 from grapin.sim.predict import Combination, combine, replay, sweep
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline
+from grapin.spool import shown_name
 from grapin.system import SYSTEMS
 from grapin.units import format_bytes, format_count, format_seconds
 

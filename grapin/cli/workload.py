@@ -13,12 +13,12 @@ from grapin.batch import edge_keys
 from grapin.cli.options import read_edges
 from grapin.edges import EdgeList, Labels
 from grapin.errors import InvalidArgument, WrongAnswer
-from grapin.files.spool import is_standard_input, shown_name
 from grapin.files.weights import WEIGHTS
 from grapin.generators import is_specification
 from grapin.graph import Graph
 from grapin.loading import standing_edges
 from grapin.random import Draws
+from grapin.spool import is_standard_input, shown_name
 from grapin.stream import Stream, temporal, workload
 from grapin.validation import check_choice, refuse
 

@@ -19,10 +19,10 @@ from grapin.files.npz import read_npz
 from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
-from grapin.files.spool import readable, shown_name
 from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
 from grapin.generators import suggestion
 from grapin.progress import progress
+from grapin.spool import readable, shown_name
 from grapin.validation import check_choice
 
 FORMATS = ("snap", "csv", "matrix-market", "dimacs", "konect", "parquet", "npz")

@@ -17,8 +17,8 @@ import pytest
 import grapin
 from grapin import EdgeList, InvalidFile
 from grapin.cli.main import main
-from grapin.files.spool import kept_spools, readable
 from grapin.files.write import write_edges
+from grapin.spool import kept_spools, readable
 
 ENDINGS = [".txt", ".csv", ".csv.gz", ".txt.bz2", ".csv.xz", ".txt.zst", ".npz", ".parquet"]
 MARKET = b"%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 5\n2 3 6\n"
@@ -140,7 +140,7 @@ def test_a_pipe_that_does_not_fit_names_the_variable(tmp_path: Path, monkeypatch
         def write(self, _data: bytes) -> None:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("grapin.files.spool.NamedTemporaryFile", lambda **_: Full())
+    monkeypatch.setattr("grapin.spool.NamedTemporaryFile", lambda **_: Full())
     standard_input(b"1 2\n", monkeypatch)
     with pytest.raises(
         InvalidFile, match="No space left on device; the variable TMPDIR names another folder"
