@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grapin.edges import MOST_VERTICES, VertexArray, WeightArray
+from grapin.edges import MOST_VERTICES, VertexArray, WeightArray, check_exact
 from grapin.errors import InvalidBatch
 
 Column = TypeVar("Column", bound=NDArray[Any])
@@ -177,9 +177,7 @@ def _vertices(name: str, given: Any) -> VertexArray:
         raise InvalidBatch(f"{name} must hold vertices in one dimension, not {array.ndim}")
     if array.size == 0:
         return np.empty(0, np.int32)
-    # Python's whole numbers beyond 64 bits make an object array; they can be compared all the same.
-    huge = array.dtype == object and all(type(vertex) is int for vertex in array)
-    if array.dtype.kind not in "iu" and not huge:
+    if array.dtype.kind not in "iu" and not _are_huge(array):
         raise InvalidBatch(f"{name} must hold whole numbers as vertices, not {array.dtype}")
     least, most = array.min(), array.max()
     if least < 0 or most >= MOST_VERTICES:
@@ -192,6 +190,8 @@ def _weights(name: str, given: Any) -> WeightArray:
     array = _array(name, given)
     if array.size == 0:
         return np.empty(0, np.float32) if array.dtype.kind == "f" else np.empty(0, np.int32)
+    if array.ndim == 1 and _are_huge(array):
+        raise InvalidBatch(f"weight {array.max()} in {name} must fit into a 32-bit integer")
     if array.dtype.kind not in "iuf" or array.ndim != 1:
         raise InvalidBatch(f"{name} must have one number as weight of each edge, not {array[0]!r}")
     real = array.dtype.kind == "f"
@@ -205,8 +205,14 @@ def _weights(name: str, given: Any) -> WeightArray:
         )
     if not real:
         return array.astype(np.int32)
+    check_exact(array, name, InvalidBatch)
     # Adding zero makes 0.0 of -0.0, whose bit pattern would order before every other weight.
     return array.astype(np.float32) + np.float32(0)
+
+
+def _are_huge(array: NDArray[Any]) -> bool:
+    """Tell whether these are whole numbers beyond 64 bits: an object array, that can be compared all the same."""
+    return array.dtype == object and all(type(one) is int for one in array)
 
 
 def _array(name: str, given: Any) -> NDArray[Any]:

@@ -11,13 +11,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.errors import InvalidArgument
+from grapin.errors import GrapinError, InvalidArgument
 
 MOST_VERTICES = 2**31 - 1
 """Vertex ids are int32, and the largest one stays free to mean 'no vertex'."""
 
 VertexArray = NDArray[np.int32]
 WeightArray = NDArray[np.int32] | NDArray[np.float32]
+
+COUNTED_BY_FLOATS = 2.0**53
+"""From here on every 64-bit float is a whole number, and so none is one that somebody counted."""
+_FLOAT32_DIGITS = 2**24
+"""An odd number up to here is exact as a 32-bit float, and so are its doubles."""
+
+
+def lost_in_float32(numbers: Any) -> NDArray[np.bool_]:
+    """Tell which numbers of at least 0 are whole and would be others as 32-bit floats.
+
+    Real numbers are rounded there as a matter of course; a count, an amount or an id is another one when it is.
+    """
+    given = np.atleast_1d(numbers)
+    if given.dtype == np.float32 or not given.size:
+        return np.zeros(given.shape, np.bool_)
+    if given.dtype.kind == "f":
+        counted = (given < COUNTED_BY_FLOATS) & (given == np.trunc(given))
+        whole = np.where(counted, given, 0).astype(np.uint64)
+    elif given.dtype == object:
+        return np.array([int(np.float32(one)) != one for one in given.flat], np.bool_).reshape(given.shape)
+    else:
+        whole = given.astype(np.uint64)
+    # Without the zeros that its binary form ends with, a number has the digits that a float must keep.
+    lowest = np.maximum(whole & (~whole + np.uint64(1)), np.uint64(1))
+    lost: NDArray[np.bool_] = whole // lowest >= _FLOAT32_DIGITS
+    return lost
+
+
+def check_exact(weights: NDArray[Any], where: str, error: type[GrapinError]) -> None:
+    """Raise `error` naming the first weight that is whole and would be another one as a 32-bit float."""
+    lost = lost_in_float32(weights)
+    if lost.any():
+        weight = weights[np.argmax(lost)]
+        raise error(
+            f"weight {weight} in {where} must be exact as a 32-bit float, and would become {int(np.float32(weight))}: "
+            "give np.float32 weights to have them rounded"
+        )
 
 
 class Labels:

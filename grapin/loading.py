@@ -1,5 +1,6 @@
 """`load`: a graph from a file of any known format, or from a generator's name such as `rmat:18:16`."""
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +9,14 @@ import numpy as np
 
 from grapin.edges import EdgeList
 from grapin.files import load_edges
+from grapin.files.times import guesses
 from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph
 from grapin.graph.memory import Allocate
 from grapin.validation import check_choice
 
+_LOG = logging.getLogger("grapin")
 _TYPES = ("none", "int32", "float32")
 
 
@@ -38,7 +41,8 @@ def load(
     """Load a graph as it stands at the end of its file.
 
     Where rows have times, they count in the order of time: the last event of an edge decides, and an edge
-    whose last event is a deletion is absent.
+    whose last event is a deletion is absent. What columns without names were taken for is logged, as a warning of the
+    logger `grapin`; `columns=` says it instead.
 
     Args:
         path: A file, a pipe or - (see `grapin.load_edges`), or a specification (see `grapin.generate`).
@@ -49,8 +53,8 @@ def load(
         delimiter: The character between columns.
         comment: What comment lines begin with.
         ids: How vertex ids are numbered.
-        weights: As for `load_edges` (keep, ignore, absolute, shift), or the graph's type: none, int32,
-            float32.
+        weights: As for `load_edges` (keep, ignore, absolute, shift, float32, round), or the graph's type:
+            none, int32, float32.
         self_loops: keep, drop or refuse.
         duplicates: Which weight a repeated edge gets: last, first, min, max, sum or refuse.
         aligned: As for `Graph.from_edges`; so are the options after it.
@@ -60,7 +64,9 @@ def load(
     """
     check_choice("weights", weights, (*WEIGHTS, *_TYPES))
     if isinstance(path, str) and is_specification(path):
-        edges = generate(path, seed=seed, weights=weights not in {"ignore", "none"})
+        edges = generated_weights(
+            generate(path, seed=seed, weights=weights not in {"ignore", "none"}), weights
+        )
         edges = edges if directed is None else replace(edges, directed=directed)
     else:
         edges = load_edges(
@@ -71,8 +77,10 @@ def load(
             delimiter=delimiter,
             comment=comment,
             ids=ids,
-            weights={"none": "ignore", "int32": "keep", "float32": "keep"}.get(weights, weights),
+            weights={"none": "ignore", "int32": "keep"}.get(weights, weights),
         )
+        for note in guesses(edges.notes):
+            _LOG.warning("grapin: note: %s: %s", path, note)
     edges = standing_edges(edges, duplicates)
     return Graph.from_edges(
         edges.source,
@@ -89,6 +97,13 @@ def load(
         labels=edges.labels,
         strict=strict,
     )
+
+
+def generated_weights(edges: EdgeList, weights: str) -> EdgeList:
+    """Return a generated graph's edges with the weights that a file's would have; they are small whole numbers."""
+    if edges.weight is None or weights not in {"float32", "round"}:
+        return edges
+    return replace(edges, weight=edges.weight.astype(np.float32))
 
 
 def standing_edges(edges: EdgeList, duplicates: str = "last") -> EdgeList:

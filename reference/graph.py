@@ -89,7 +89,9 @@ def _float(given: float, error: type[GrapinError]) -> float:
     if given > np.finfo(np.float32).max:
         raise error(f"weight {given} must fit into a 32-bit float")
     stored = float(np.float32(given))
-    if isinstance(given, int) and stored != given:
+    # From 2**53 on every 64-bit float is a whole number: such a one was rounded before, and is again.
+    whole = isinstance(given, int) or (given < 2**53 and given.is_integer())
+    if whole and stored != given:
         raise error(f"weight {given} must be exact as a 32-bit float")
     return stored
 

@@ -162,7 +162,10 @@ _SINGLE: dict[str, tuple[type, str]] = {
     "repetitions": (int, "Repetitions that count."),
     "warmup": (int, "Repetitions before them that do not."),
     "insertions": (float, "Which part of the mutations are insertions."),
-    "weights": (str, "keep, ignore, absolute, shift, or LOW:HIGH to draw weights where there are none."),
+    "weights": (
+        str,
+        "keep, ignore, absolute, shift, float32, round, or LOW:HIGH to draw weights where there are none.",
+    ),
     "cache": (str, "Room for copies of lists on the device, as for grapin run."),
     "threads": (int, "Threads of the CPU device and of peers."),
     "seed": (int, "Fixes everything that is random."),

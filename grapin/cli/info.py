@@ -22,7 +22,7 @@ from grapin.units import format_bytes, format_count
 @click.pass_context
 def command(context: click.Context, /, graph: str, seed: int, as_json: bool, **reading: Any) -> None:
     """Count vertices and edges, describe degrees, and account for memory."""
-    facts = _facts(read_edges(graph, seed, **reading))
+    facts = _facts(read_edges(graph, seed, **reading, tell=False))
     if as_json:
         click.echo(json.dumps(facts))
         return

@@ -7,11 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
+from grapin.cli.main import in_options
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
 from grapin.files import load_edges
 from grapin.files.ids import IDS
+from grapin.files.times import guesses
+from grapin.files.weights import WEIGHTS
 from grapin.generators import generate, is_specification
+from grapin.loading import generated_weights
 from grapin.validation import check_integer, refuse
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,10 +56,11 @@ _READING = (
     *_LAYOUT,
     click.option(
         "--weights",
-        type=click.Choice(["keep", "ignore", "absolute", "shift"]),
+        type=click.Choice(list(WEIGHTS)),
         default="keep",
         show_default=True,
-        help="What to do with weights; only keep refuses negative ones.",
+        help="What to do with weights: absolute and shift take negative ones; float32 takes larger whole numbers than "
+        "int32 has, and round rounds them.",
     ),
 )
 
@@ -95,18 +100,17 @@ def read_edges(
     columns: str | None = None,
     ids: str = "auto",
     weights: str = "keep",
+    tell: bool = True,
 ) -> EdgeList:
-    """Read the rows of a file, or make those of a generator."""
+    """Read the rows of a file, or make those of a generator; `tell` says what a file's columns were taken for."""
     if is_specification(graph):
         if columns is not None:
             refuse("columns", columns, f"be left out: {graph} is generated, and has no columns")
-        edges = generate(graph, seed=seed, weights=weights != "ignore")
+        edges = generated_weights(generate(graph, seed=seed, weights=weights != "ignore"), weights)
         return edges if directed is None else replace(edges, directed=directed)
     edges = load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
-    if edges.weight is None and edges.time is not None and columns is None:
+    for note in guesses(edges.notes) if tell else ():
         click.echo(
-            f"grapin: note: {edges.origin} has times and no weights; if its third column is the weight, say "
-            "--columns source,target,weight",
-            err=True,
+            f"grapin: note: {edges.origin}: {in_options(note, click.get_current_context().command, ())}", err=True
         )
     return edges

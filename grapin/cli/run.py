@@ -184,7 +184,7 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
     "--weights",
     default="keep",
     show_default=True,
-    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers where a file has none.",
+    help="keep, ignore, absolute, shift, float32, round, or LOW:HIGH to draw whole numbers where a file has none.",
 )
 @layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -36,6 +37,7 @@ from grapin.files.rows import (
     survey,
 )
 from grapin.files.source import Source
+from grapin.files.times import tell_times
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -166,6 +168,8 @@ def _read(request: Request, *, quoted: bool) -> Rows:
         return empty_rows(**facts)
     layout = tell_layout(request, sample, prefixes, quoted=quoted, roles=check_columns(request.columns))
     rows = rows_of_table(request, layout, read_table(request, layout))
+    if layout.guessed:
+        rows = tell_times(request, rows, len(layout.roles))
     return replace(rows, **facts, notes=(*rows.notes, *_surprises(layout, sample, len(rows.source))))
 
 
@@ -180,10 +184,24 @@ def read_table(request: Request, layout: Layout) -> pa.Table:
     """Parse all rows into typed columns named by their roles, or name the first bad line."""
     for attempt in _ladder(layout):
         try:
-            return _parse(request, attempt)
+            return _whole_checked(request, layout, _parse(request, attempt))
         except pa.ArrowInvalid as error:
             reason = str(error)
     return diagnose(request, layout, reason)
+
+
+def _whole_checked(request: Request, layout: Layout, table: pa.Table) -> pa.Table:
+    """Refuse weights that are whole numbers beyond 64 bits, which the parser knows as floats only."""
+    if "weight" not in layout.whole or table.schema.field("weight").type != pa.float64():
+        return table
+    weights = table.column("weight").to_numpy()
+    beyond = np.abs(weights) >= 2.0**63
+    if beyond.any() and (weights == np.trunc(weights)).all():
+        place = line_of(request, layout.prefixes, int(np.argmax(beyond)), header=layout.header)
+        request.refuse(
+            place, "the weight must be below 2**63 as a whole number; a decimal point makes it a real one"
+        )
+    return table
 
 
 def rows_of_table(request: Request, layout: Layout, table: pa.Table) -> Rows:
@@ -251,5 +269,3 @@ def _surprises(layout: Layout, sample: Survey, count: int) -> Iterator[str]:
     ignored = layout.roles.count("-")
     if ignored:
         yield f"Columns ignored: {ignored} of {len(layout.roles)}."
-    if len(layout.roles) == 3 and "time" in layout.roles and not layout.header:
-        yield "The third column was taken as the time; columns='source,target,weight' makes it the weight."

@@ -14,6 +14,7 @@ from grapin.edges import MOST_VERTICES
 from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
 from grapin.files.layout import check_columns, tell_layout
 from grapin.files.rows import Request, Rows, Survey, count_of, first_row, survey
+from grapin.files.times import GUESSED
 
 _THIRD = {"unweighted": "-", "dynamic": "change"}
 
@@ -27,12 +28,14 @@ def read_konect(request: Request) -> Rows:
     directed = form == "asym"
     if not sample.lines:
         return empty_rows(directed=directed, declared=sum(sizes), numbered=True)
-    roles = check_columns(request.columns) or _roles(sample, meaning)
+    given = check_columns(request.columns)
+    roles = given or _roles(sample, meaning or "weighted")
     layout = tell_layout(request, sample, prefixes, quoted=False, roles=roles)
     if layout.header or layout.text_ids:
         request.refuse(f"line {sample.first}", "rows must begin with two whole numbers")
     rows = rows_of_table(request, layout, read_table(request, layout))
-    rows = replace(rows, directed=directed, first=1, numbered=True)
+    notes = _taken(roles, meaning) if given is None else ()
+    rows = replace(rows, directed=directed, first=1, numbered=True, notes=notes)
     if form == "bip":
         return _join_sides(request, rows, sizes)
     return replace(rows, declared=sizes[0] if sizes else None)
@@ -40,7 +43,24 @@ def read_konect(request: Request) -> Rows:
 
 def _header(sample: Survey) -> tuple[str, str]:
     words = sample.comments[0].lstrip("% ").split() if sample.comments else []
-    return words[0] if words else "asym", words[1] if len(words) > 1 else "weighted"
+    return words[0] if words else "asym", words[1] if len(words) > 1 else ""
+
+
+def _taken(roles: tuple[str, ...], meaning: str) -> tuple[str, ...]:
+    """Say what the third column was taken for: the format has a place for it, but two meanings."""
+    if len(roles) < 3:
+        return ()
+    times = roles[3:]
+    taken = {
+        "change": "taken for changes (1 for an edge that comes, -1 for one that goes)",
+        "weight": "taken for weights",
+        "-": "ignored",
+    }[roles[2]]
+    other = {"weight": "change"}.get(roles[2], "weight")
+    fourth = ", and the fourth for times" if times else ""
+    reason = f"as the header says {meaning}" if meaning else "as the header does not say"
+    columns = ",".join(("source", "target", other, *times))
+    return (f"{GUESSED} {taken}{fourth}, {reason}; columns={columns!r} takes it for {other}s.",)
 
 
 def _roles(sample: Survey, meaning: str) -> tuple[str, ...]:

@@ -3,8 +3,7 @@
 What each column of a delimited file or table means: source, target, weight, time.
 
 Names in a header (or in the comment line before the first row) decide. Without names, two columns are source
-and target, a fourth is a time, and a third is a weight, or a time if the file's name contains `temporal` or
-all sampled values are whole numbers of at least 10^9, which reads as seconds since 1970.
+and target, a third is a weight and a fourth a time, until their values tell otherwise (`grapin.files.times`).
 """
 
 import csv
@@ -14,18 +13,15 @@ from dataclasses import dataclass
 
 from grapin.errors import InvalidArgument
 from grapin.files.rows import ROLES, Prefixes, Request, Survey, is_comment
-from grapin.files.source import plain_name
 
 _SYNONYMS = {
     "source": "source src from fromnode fromnodeid fromid sourceid sourcenode u tail start node1 i",
     "target": "target tgt to tonode tonodeid toid targetid targetnode dst destination v head end node2 j",
     "weight": "weight weights w rating value cost distance length capacity score sign",
-    "time": "time times timestamp t ts date unixtime unixts",
+    "time": "time times timestamp timestamps t ts date datetime day year unixtime unixts unix epoch seconds",
     "change": "change",
 }
 _ROLES = {name: role for role, names in _SYNONYMS.items() for name in names.split()}
-_EARLIEST_UNIX_TIME = 10**9
-
 SAY = "say what they mean, such as columns='source,target,-,weight'"
 """What to do where a file does not tell."""
 
@@ -39,13 +35,9 @@ def roles_of_names(names: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(roles) if {"source", "target"} <= set(roles) else None
 
 
-def roles_of_width(request: Request, width: int, third: Sequence[bytes]) -> tuple[str, ...] | None:
-    """Tell the columns' roles from their number and a sample of the third; None when there are too many."""
-    if width == 2:
-        return ("source", "target")
-    if width == 3:
-        return ("source", "target", "time" if _are_times(request, third) else "weight")
-    return ("source", "target", "weight", "time") if width == 4 else None
+def roles_of_width(width: int) -> tuple[str, ...] | None:
+    """Guess the columns' roles from their number; None when there are too few or too many."""
+    return ("source", "target", "weight", "time")[:width] if 2 <= width <= 4 else None
 
 
 def check_columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None:
@@ -60,12 +52,6 @@ def check_columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None
             " weight, time and change at most once, and '-' for columns to ignore"
         )
     return roles
-
-
-def _are_times(request: Request, values: Sequence[bytes]) -> bool:
-    if "temporal" in plain_name(request.path):
-        return True
-    return bool(values) and all(value.isdigit() and float(value) >= _EARLIEST_UNIX_TIME for value in values)
 
 
 WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
@@ -88,6 +74,8 @@ class Layout:
     """Which of weight and time are written as whole numbers."""
     quoted: bool = False
     header: bool = False
+    guessed: bool = False
+    """True when nothing but the number of columns tells what they mean."""
     untidy: bool = False
     """True when comments stand between rows or columns are parted by several blanks."""
 
@@ -120,8 +108,9 @@ def tell_layout(
     given = tuple(roles) if roles else None
     names = _header(table, names_below=request.text_ids)
     header = names is not None
+    guessed = False
     if given is None:
-        given = _roles(request, sample, table[header:], names)
+        given, guessed = _roles(request, sample, table[header:], names)
     rows = [row for row in table[header:] if len(row) == len(given)]
     return Layout(
         delimiter=delimiter,
@@ -131,6 +120,7 @@ def tell_layout(
         whole=_whole(rows, given),
         quoted=quoted,
         header=header,
+        guessed=guessed,
         untidy=_is_untidy(sample.lines, delimiter, prefixes),
     )
 
@@ -159,7 +149,8 @@ def _header(table: list[list[bytes]], *, names_below: bool) -> list[str] | None:
 
 def _roles(
     request: Request, sample: Survey, rows: list[list[bytes]], names: list[str] | None
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], bool]:
+    """Return the columns' roles, and whether they are a guess."""
     first = f"line {sample.first}"
     if names is not None:
         roles = roles_of_names(names)
@@ -169,17 +160,17 @@ def _roles(
                 first,
                 f"a header must name source and target, not {listed:.60}; or {SAY}",
             )
-        return roles
+        return roles, False
     width = len(rows[0])
     commented = (
         roles_of_names(re.split(r"[\s,]+", sample.comments[-1].lstrip("#% "))) if sample.comments else None
     )
     if commented is not None and len(commented) == width:
-        return commented
-    roles = roles_of_width(request, width, [row[2] for row in rows if len(row) == 3])
+        return commented, False
+    roles = roles_of_width(width)
     if roles is None:
         request.refuse(first, f"a row must have 2 to 4 columns, not {width}; or {SAY}")
-    return roles
+    return roles, True
 
 
 def _begins_with_names(rows: list[list[bytes]], roles: tuple[str, ...]) -> bool:

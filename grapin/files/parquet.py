@@ -9,19 +9,21 @@ import pyarrow.parquet as arrow_parquet
 from grapin.errors import InvalidFile
 from grapin.files.layout import SAY, check_columns, roles_of_names, roles_of_width
 from grapin.files.rows import Request, Rows, changes, row_place
+from grapin.files.times import tell_times
 
 
 def read_parquet(request: Request) -> Rows:
     """Read the columns of a Parquet file that have a role; times may be timestamps."""
     table = _table(request)
-    roles = _roles(request, table.column_names)
+    roles, guessed = _roles(request, table.column_names)
     column = {
         role: _typed(request, role, table.column(place)) for place, role in enumerate(roles) if role != "-"
     }
     removed = changes(request, column["change"], row_place) if "change" in column else None
-    return Rows(
+    rows = Rows(
         column["source"], column["target"], column.get("weight"), column.get("time"), row_place, removed
     )
+    return tell_times(request, rows, len(roles)) if guessed else rows
 
 
 def _table(request: Request) -> pa.Table:
@@ -32,14 +34,16 @@ def _table(request: Request) -> pa.Table:
         raise InvalidFile(f"{request.path} must be a readable Parquet file, but: {error}") from None
 
 
-def _roles(request: Request, names: list[str]) -> tuple[str, ...]:
+def _roles(request: Request, names: list[str]) -> tuple[tuple[str, ...], bool]:
+    """Return the columns' roles, and whether they are a guess."""
     given = check_columns(request.columns)
     if given is not None and len(given) != len(names):
         request.refuse("the schema", f"columns must name all {len(names)} columns: {', '.join(names)}")
-    roles = given or roles_of_names(names) or roles_of_width(request, len(names), [])
+    named = given or roles_of_names(names)
+    roles = named or roles_of_width(len(names))
     if roles is None:
         request.refuse("the schema", f"columns must name source and target, not {', '.join(names)}; or {SAY}")
-    return roles
+    return roles, named is None
 
 
 def _typed(request: Request, role: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -104,7 +104,7 @@ def load_edges(
         delimiter: The character between columns; by default told from the first row.
         comment: What comment lines begin with; by default # or %, and '' for files without comments.
         ids: auto, keep, dense or text (see `grapin.files.ids`).
-        weights: keep, ignore, absolute or shift (see `grapin.files.weights`).
+        weights: keep, ignore, absolute, shift, float32 or round (see `grapin.files.weights`).
         self_loops: keep or drop.
         duplicates: keep every row, or one row an edge: first, last, min, max or sum.
     """

@@ -6,6 +6,10 @@ Weights are int32 when the file has whole numbers, float32 otherwise, and never 
 that keep shortest or widest paths have no answer for those. `weights="absolute"` takes their size, `"shift"`
 moves all so that the least becomes 0, `"ignore"` drops them.
 
+No whole number becomes another one unasked: one that neither type can hold is refused, and so is one that only
+float32 could, because sums of the others would be rounded then too. `"float32"` asks for that type, and `"round"`
+for the nearest number in it. Numbers that are not whole are rounded to float32 as a matter of course.
+
 Self loops and repeated edges: counted, and dropped or merged if asked.
 
 In an undirected list (u, v) and (v, u) are one edge. Where rows have times, "first" and "last" go by time,
@@ -19,11 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import edge_keys
-from grapin.edges import EdgeList, VertexArray, WeightArray
+from grapin.edges import EdgeList, VertexArray, WeightArray, check_exact, lost_in_float32
 from grapin.errors import InvalidArgument
 from grapin.files.rows import Request, Rows, first_row
 
-WEIGHTS = ("keep", "ignore", "absolute", "shift")
+WEIGHTS = ("keep", "ignore", "absolute", "shift", "float32", "round")
+_STRICT = ("keep", "float32", "round")
+"""Those that refuse negative weights."""
+_LARGEST_INT = np.iinfo(np.int32).max
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _REMEDY = "; weights='ignore' (or 'absolute', or 'shift') would accept the file"
 
 
@@ -37,16 +45,19 @@ def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightAr
     values: NDArray[Any] = rows.weight.to_numpy()
     notes = []
     least = values.min(initial=0) if weights != "shift" or not len(values) else values.min()
-    if least < 0 and weights == "keep":
+    if least < 0 and weights in _STRICT:
         row = int(np.argmax(values < 0))
         request.refuse(rows.locate(row), f"the weight {values[row]} must not be negative{_REMEDY}")
     if least < 0 and weights == "absolute":
         notes.append(f"Weights made positive: {int((values < 0).sum()):,}.")
-        values = np.abs(_with_room(values))
+        whole = values.dtype.kind == "i"
+        values = (
+            np.where(values < 0, _distance(values, 0), values.astype(np.uint64)) if whole else np.abs(values)
+        )
     if least != 0 and weights == "shift":
         notes.append(f"Weights were shifted: {least} became 0.")
-        values = _with_room(values) - least
-    return _narrow(request, rows, values, notes), notes
+        values = _distance(least, values) if values.dtype.kind == "i" else values - least
+    return _narrow(request, rows, values, weights, notes), notes
 
 
 def settle_times(request: Request, rows: Rows) -> NDArray[np.int64] | NDArray[np.float64] | None:
@@ -66,22 +77,42 @@ def _check_finite(request: Request, rows: Rows, name: str) -> None:
         request.refuse(rows.locate(row), f"the {name} {column[row]} must be a finite number{remedy}")
 
 
-def _with_room(values: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as floats if their sizes or differences could overflow 64 bits."""
-    wide = values.dtype.kind == "i" and max(-int(values.min()), int(values.max())) >= 2**62
-    return values.astype(np.float64) if wide else values
+def _distance(low: Any, high: Any) -> NDArray[np.uint64]:
+    """Return how far apart whole numbers are: up to 64 bits, which only unsigned ones can hold."""
+    wide: NDArray[np.uint64] = np.asarray(high, np.int64).view(np.uint64) - np.asarray(low, np.int64).view(
+        np.uint64
+    )
+    return wide
 
 
-def _narrow(request: Request, rows: Rows, values: NDArray[Any], notes: list[str]) -> WeightArray:
-    if values.dtype.kind == "i" and (not len(values) or values.max() <= np.iinfo(np.int32).max):
+def _narrow(
+    request: Request, rows: Rows, values: NDArray[Any], weights: str, notes: list[str]
+) -> WeightArray:
+    """Return weights in the type they are kept in; `values` are not negative."""
+
+    def refuse_first(bad: NDArray[np.bool_], must: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            request.refuse(rows.locate(row), f"the weight {values[row]} must {must}")
+
+    asked = weights in {"float32", "round"}
+    if values.dtype.kind != "f" and not asked:
+        remedy = "; weights='float32' takes larger ones, 'round' rounds them" if weights == "keep" else ""
+        refuse_first(values > _LARGEST_INT, f"be at most {_LARGEST_INT} as a whole number{remedy}")
         return values.astype(np.int32)
-    if values.dtype.kind == "i":
-        notes.append("Weights beyond 32-bit integers were rounded to 32-bit floats.")
-    large = values > np.finfo(np.float32).max
-    if large.any():
-        row = int(np.argmax(large))
-        request.refuse(rows.locate(row), f"the weight {values[row]} must fit into a 32-bit float")
-    return values.astype(np.float32)
+    refuse_first(values > _LARGEST_FLOAT, "fit into a 32-bit float")
+    lost = lost_in_float32(values)
+    if weights != "round":
+        remedy = "weights='round' rounds it" if weights in _STRICT else "it is too long"
+        refuse_first(lost, f"be exact as a 32-bit float, which it is not: {remedy}")
+    narrow: NDArray[np.float32] = values.astype(np.float32)
+    if asked and lost.any():
+        row = int(np.argmax(lost))
+        notes.append(
+            f"Whole numbers rounded to 32-bit floats: {int(lost.sum()):,}, the first from {values[row]} to "
+            f"{int(narrow[row])}."
+        )
+    return narrow
 
 
 SELF_LOOPS = ("keep", "drop")
@@ -135,6 +166,8 @@ def _folded(weights: NDArray[Any], begins: NDArray[np.int64], rule: str) -> NDAr
         raise InvalidArgument(
             f"duplicates={rule!r} must not lead beyond {weights.dtype}, as {folded.max()} does"
         )
+    if rule == "sum" and weights.dtype.kind == "f":
+        check_exact(folded, f"duplicates={rule!r}", InvalidArgument)
     return folded.astype(weights.dtype)
 
 

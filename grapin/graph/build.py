@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import kernel
+from grapin.edges import COUNTED_BY_FLOATS
 from grapin.errors import InvalidArgument
 from grapin.graph.intrinsics import prefetch
 from grapin.graph.packed import Column, PackedLists, Patterns, Positions, wide
@@ -67,8 +68,9 @@ class Grouped:
             raise InvalidArgument(
                 f"edge ({source}, {target}) must not be given twice; duplicates= says what to do with it"
             )
+        exactly = ", exactly where it is whole" if real else ""
         raise InvalidArgument(
-            f"the weights of edge ({source}, {target}) must have a sum that fits into 32 bits"
+            f"the weights of edge ({source}, {target}) must have a sum that fits into 32 bits{exactly}"
         )
 
 
@@ -226,9 +228,12 @@ def _merge(out: PackedLists, slot: int, weights: Patterns, place: int, rule: int
     elif rule == _MAX:
         out.weights[slot] = max(out.weights[slot], weights[place])
     elif rule == _SUM and real:
-        total = out.weights.view(np.float32)[slot] + weights.view(np.float32)[place]
-        out.weights.view(np.float32)[slot] = total
-        return bool(np.isfinite(total))
+        sum_ = np.float64(out.weights.view(np.float32)[slot]) + np.float64(weights.view(np.float32)[place])
+        rounded = np.float32(sum_)
+        out.weights.view(np.float32)[slot] = rounded
+        # As in `lost_in_float32`: a whole sum that a float cannot hold would be another one.
+        lost = sum_ < COUNTED_BY_FLOATS and sum_ == np.trunc(sum_) and np.float64(rounded) != sum_
+        return bool(np.isfinite(rounded) and not lost)
     elif rule == _SUM:
         total = wide(out.weights[slot]) + weights[place]
         out.weights[slot] = min(total, _MOST)

@@ -251,6 +251,7 @@ def _arcs(found: Found) -> Arcs:
     return Arcs(found.owner, found.neighbour, found.weights[:0])
 
 
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _WEIGHT_TYPES: dict[str, np.dtype[Any] | None] = {
     "none": None,
     "int32": np.dtype(np.int32),
@@ -334,23 +335,27 @@ def _weight_column(
         )
     if not count:
         column = column.astype(np.int32) if weights == "int32" else column
-    _check_weights(column)
+    _check_weights(column, weights)
     dtype = _WEIGHT_TYPES[weights or ("float32" if column.dtype.kind == "f" else "int32")]
     assert dtype is not None
     return dtype, patterns(column, dtype, "weight", InvalidArgument)
 
 
-def _check_weights(column: NDArray[Any]) -> None:
+def _check_weights(column: NDArray[Any], weights: str | None) -> None:
     if not column.size:
         return
-    if column.dtype.kind not in "iuf":
+    huge = column.dtype == object and all(type(one) is int for one in column)  # beyond 64 bits
+    if column.dtype.kind not in "iuf" and not huge:
         raise InvalidArgument(f"weight must hold numbers, not {column.dtype}")
     least, most = column.min(), column.max()
-    limit = np.finfo(np.float32).max if column.dtype.kind == "f" else np.iinfo(np.int32).max
+    whole = column.dtype.kind != "f"
+    limit = _LARGEST_FLOAT if not whole or weights == "float32" else np.iinfo(np.int32).max
     # A NaN anywhere makes the minimum NaN, which fails the comparison as well.
     if not (least >= 0 and most <= limit):
         culprit = most if least >= 0 else least
-        raise InvalidArgument(f"weight {culprit} must be a number from 0 to {limit}")
+        larger = whole and least >= 0 and most <= _LARGEST_FLOAT
+        remedy = "; larger ones need a graph of 32-bit floats, weights='float32'" if larger else ""
+        raise InvalidArgument(f"weight {culprit} must be a number from 0 to {limit}{remedy}")
 
 
 @dataclass(frozen=True, eq=False)

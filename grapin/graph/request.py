@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Batch, Edges, edge_keys
 from grapin.compiled import kernel
-from grapin.edges import VertexArray
+from grapin.edges import VertexArray, check_exact
 from grapin.errors import GrapinError, InvalidBatch
 from grapin.graph.packed import Patterns
 from grapin.graph.vertices import VertexChange, VertexSet
@@ -80,13 +80,9 @@ def patterns(weights: NDArray[Any], dtype: np.dtype[Any], where: str, error: typ
         if weights.dtype.kind == "f" and len(weights):
             raise error(f"{where} must have whole numbers as weights: the graph's are {dtype}")
         return np.ascontiguousarray(weights, np.int32)
+    check_exact(weights, where, error)
     # Adding zero turns -0.0 into 0.0, which makes equal weights have equal patterns.
-    exact = weights.astype(np.float32) + np.float32(0)
-    if weights.dtype.kind != "f":
-        lost = exact.astype(np.float64) != weights
-        if lost.any():
-            raise error(f"weight {weights[np.argmax(lost)]} in {where} must be exact as a 32-bit float")
-    return exact.view(np.int32)
+    return (weights.astype(np.float32) + np.float32(0)).view(np.int32)
 
 
 def _batch_patterns(name: str, edges: Edges, dtype: np.dtype[Any] | None) -> Patterns:

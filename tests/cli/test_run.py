@@ -359,9 +359,16 @@ def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_nothing(
         ("1 2\n2 3\n3 4\n", ["every edge counts 1 for sssp"]),
         (
             "1 2 1500000001\n2 3 1500000002\n3 4 1500000009\n",
-            ["has times and no weights", "every edge counts 1"],
+            [
+                (
+                    "The third column was taken for times, because 1500000001 and above are moments since 1970; "
+                    "--columns source,target,weight takes it for weights."
+                ),
+                "every edge counts 1",
+            ],
         ),
-        ("1 2 7\n2 3 8\n3 4 9\n", []),
+        ("1 2 7\n2 3 8\n3 4 9\n", ["taken for weights; --columns source,target,time takes it for times."]),
+        ("source,target,weight\n1,2,7\n2,3,8\n3,4,9\n", []),
     ],
 )
 def test_what_a_file_was_taken_for_is_said_where_it_changes_the_question(
