@@ -27,7 +27,7 @@ from grapin.kernels.cpu.monotone.query import bind_monotone
 from grapin.kernels.cpu.monotone.rounds import start_words, sweep
 from grapin.kernels.rules import SHIFT, coding
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
-from grapin.programs.program import source_arrays
+from grapin.programs.starting import source_arrays
 
 FULL = "rmat:20:16"
 QUICK = "rmat:10:16"
@@ -56,7 +56,7 @@ class Ours:
         code = coding(program, graph.weight_dtype)
         self.kernels = bind_monotone(program, code, stored_weights=True, sides=sides)
         self.alive = graph.alive()
-        self.roots, values = source_arrays(program)
+        self.roots, values = source_arrays(program, real=code.real)
         self.root_keys = code.encode(values)
         self.passes = 0.0
         self.edges = graph.edges * sides

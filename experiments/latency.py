@@ -27,7 +27,7 @@ from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
-from grapin.programs.program import UNREACHED
+from grapin.programs.starting import UNREACHED
 from grapin.stream import Stream, workload
 
 PUBLISHED = {

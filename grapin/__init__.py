@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from grapin.graph import Applied, Graph, Snapshot
     from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
-    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
+    from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
     from grapin.system import System
     from grapin.trace import Trace
 
 _HOMES = {
-    "Accumulative": "grapin.programs",
     "Answer": "grapin.engine",
     "AnswersLost": "grapin.errors",
     "Applied": "grapin.graph",
@@ -78,7 +77,6 @@ __all__ = [
     "BFS",
     "SSSP",
     "SSWP",
-    "Accumulative",
     "Answer",
     "AnswersLost",
     "Applied",

@@ -16,7 +16,10 @@ def check_integer(name: str, value: Any, *, least: int | None = None, most: int 
     """Return `value` as an int between `least` and `most`, or refuse it; True and 1.5 are not integers."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         refuse(name, value, "be a whole number")
-    number = int(value.__index__())
+    try:
+        number = int(value.__index__())
+    except TypeError:  # an array has the method, and only some can use it
+        refuse(name, value, "be a whole number")
     if least is not None and number < least:
         refuse(name, number, f"be at least {least}")
     if most is not None and number > most:

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.programs.program import UNREACHED as UNREACHED_VALUE
 from grapin.programs.program import Monotone
+from grapin.programs.starting import UNREACHED as UNREACHED_VALUE
 
 NO_KEY = np.uint32(0xFFFFFFFF)
 """The key of a vertex that nothing reaches; every real key is smaller."""
@@ -107,7 +107,8 @@ def _make_encode(code: Coding, compile_: Callable[[Any], Any]) -> Any:
     if code.real:
 
         def encode(value: Any) -> Any:
-            number = np.float32(value)
+            # Adding zero makes 0.0 of -0.0, whose bit pattern would be the worst of all keys.
+            number = np.float32(np.float32(value) + np.float32(0))
             if not number >= 0 or (number == np.inf and not larger):
                 return too_large
             if larger and number == 0:

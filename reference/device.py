@@ -13,7 +13,9 @@ from grapin.device import Query, Work
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.graph.change import Applied
 from grapin.graph.packed import Lists, Snapshot
-from grapin.programs.program import UNREACHED, Accumulative, Monotone, Program
+from grapin.programs.pagerank import PageRank
+from grapin.programs.program import Monotone, Program
+from grapin.programs.starting import UNREACHED, starting_values
 from grapin.reference.arcs import Arcs
 from grapin.reference.programs import pagerank
 from grapin.reference.verify import NO_PARENT
@@ -31,9 +33,9 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     """Prepare one program; the reference has one way to compute, whatever the system."""
     if isinstance(program, Monotone):
         return ReferenceMonotone(program, real=_real(program, weight_dtype))
-    if isinstance(program, Accumulative):
+    if isinstance(program, PageRank):
         return ReferencePageRank(program)
-    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
+    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
 
 
 class _FromNothing:
@@ -78,6 +80,7 @@ class ReferenceMonotone(_FromNothing):
         self.program = program
         self._real = real
         self._larger = program.better == "larger"
+        self._given = starting_values(program, real=real)
         self._nothing: Any = 0 if self._larger else (float("inf") if real else UNREACHED)
 
     def reached(self, vertex: int) -> bool:
@@ -131,7 +134,7 @@ class ReferenceMonotone(_FromNothing):
     def _starts(self, snapshot: Snapshot) -> list[Any]:
         values: list[Any] = [self._nothing] * snapshot.bound
         own = type(self.program).start
-        started: dict[int, Any] = dict(self.program.sources)
+        started: dict[int, Any] = self._given
         if own is not None:
             started = {int(vertex): own(int(vertex)) for vertex in np.flatnonzero(snapshot.alive)}
         for vertex, value in started.items():
@@ -148,7 +151,7 @@ class ReferenceMonotone(_FromNothing):
 class ReferencePageRank(_FromNothing):
     """PageRank to machine precision."""
 
-    def __init__(self, program: Accumulative) -> None:
+    def __init__(self, program: PageRank) -> None:
         super().__init__()
         self.program = program
 

@@ -19,7 +19,7 @@ from grapin.counters import Counters
 from grapin.engine.answer import Answer
 from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
-from grapin.programs.program import UNREACHED
+from grapin.programs.starting import UNREACHED
 from grapin.progress import Advance
 
 Result = TypeVar("Result")

@@ -111,6 +111,7 @@ def read_edges(
     edges = load_edges(graph, directed=directed, columns=columns, ids=ids, weights=weights)
     for note in guesses(edges.notes) if tell else ():
         click.echo(
-            f"grapin: note: {edges.origin}: {in_options(note, click.get_current_context().command, ())}", err=True
+            f"grapin: note: {edges.origin}: {in_options(note, click.get_current_context().command, ())}",
+            err=True,
         )
     return edges

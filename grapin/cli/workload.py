@@ -3,6 +3,7 @@
 What a stream must leave behind, found by plain NumPy and held against a store.
 """
 
+import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import edge_keys
 from grapin.cli.options import read_edges
-from grapin.edges import EdgeList, Labels
+from grapin.edges import EdgeList, Labels, check_exact
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.files.weights import WEIGHTS
 from grapin.generators import is_specification
@@ -21,6 +22,8 @@ from grapin.random import Draws
 from grapin.spool import is_standard_input, shown_name
 from grapin.stream import Stream, temporal, workload
 from grapin.validation import check_choice, refuse
+
+_NUMBER = re.compile(r"-?[0-9]+")
 
 NOTHING = "empty"
 """The GRAPH to start from nothing with."""
@@ -119,23 +122,24 @@ def _sources(source: str | None, edges: EdgeList) -> list[int]:
     if source is None:
         return []
     if source != "auto":
-        return [_vertex(part.strip(), edges) for part in source.split(",")]
+        return [_vertex(part.strip(), source, edges) for part in source.split(",")]
     if not edges.vertices:
         raise InvalidArgument("source='auto' must have a vertex to choose, but there is none")
     ends = [edges.source] if edges.directed else [edges.source, edges.target]
     return [int(np.argmax(np.bincount(np.concatenate(ends), minlength=1)))]
 
 
-def _vertex(text: str, edges: EdgeList) -> int:
-    """Find a vertex by the name it has in the file."""
+def _vertex(text: str, source: str, edges: EdgeList) -> int:
+    """Find a vertex by the name it has in the file; `source` is all of what was asked for."""
     labels = edges.labels
-    if labels is not None and labels.names.dtype == object:
-        return labels.vertex(text)
-    try:
-        number = int(text)
-    except ValueError:
-        raise InvalidArgument(f"source={text!r} must be a vertex of the graph, or auto") from None
-    return number if labels is None else labels.vertex(number)
+    names = labels is not None and labels.names.dtype == object
+    known = text in labels.names if names and labels is not None else _NUMBER.fullmatch(text) is not None
+    if not known and text == "auto":
+        refuse("source", source, "be auto alone, or vertices between commas")
+    if not known:
+        refuse("source", text, "be a vertex of the graph, or auto")
+    vertex = text if names else int(text)
+    return int(vertex) if labels is None else labels.vertex(vertex)
 
 
 def _range(weights: str) -> tuple[int, int] | None:
@@ -230,6 +234,9 @@ def _weights(edges: EdgeList, events: EdgeList) -> NDArray[Any] | None:
         return None
     both = (edges.weight, events.weight)
     same = edges.weight.dtype == events.weight.dtype
+    if not same:
+        for one, origin in zip(both, (edges.origin, events.origin), strict=True):
+            check_exact(one, origin, InvalidArgument)
     return np.concatenate(both, dtype=edges.weight.dtype if same else np.float32)
 
 

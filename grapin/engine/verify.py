@@ -16,8 +16,7 @@ from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.graph.packed import Snapshot
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.program import Accumulative, Monotone
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
 from grapin.reference import device as reference_device
 from grapin.reference.verify import check_forest
 from grapin.system import find_system
@@ -32,7 +31,7 @@ _WITH_SOURCES: dict[type, Any] = {
 def verify_answer(answer: Answer, graph: Graph) -> None:
     """Raise `WrongAnswer`, naming the vertex, unless the answer is right for the graph as it is now."""
     program = answer.program
-    if isinstance(program, Accumulative):
+    if isinstance(program, PageRank):
         reference.verify_pagerank(
             graph,
             answer.values,

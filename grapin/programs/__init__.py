@@ -2,6 +2,6 @@
 
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
 from grapin.programs.pagerank import PageRank
-from grapin.programs.program import Accumulative, Monotone, Program
+from grapin.programs.program import Monotone, Program
 
-__all__ = ["BFS", "SSSP", "SSWP", "Accumulative", "ConnectedComponents", "Monotone", "PageRank", "Program"]
+__all__ = ["BFS", "SSSP", "SSWP", "ConnectedComponents", "Monotone", "PageRank", "Program"]

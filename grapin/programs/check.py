@@ -13,10 +13,10 @@ import numpy as np
 
 from grapin.errors import BrokenRule, InvalidArgument
 from grapin.graph import Graph
-from grapin.programs.program import Accumulative, Monotone, Program
+from grapin.programs.pagerank import PageRank, check_pagerank
+from grapin.programs.program import Monotone, Program
+from grapin.programs.starting import LARGEST, starting_values
 
-LARGEST = 2**32 - 2
-"""The largest whole number that is a value."""
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _LOOKED_AT = 1024
 """Of so many vertices one edge each is looked at for its weight."""
@@ -27,10 +27,11 @@ _NEARBY = 1 / 1024
 
 def check_program(program: Program, graph: Graph) -> None:
     """Raise `InvalidArgument` unless the program can be kept fresh on this graph."""
-    if isinstance(program, Accumulative):
+    if isinstance(program, PageRank):
+        check_pagerank(program)
         return
     if not isinstance(program, Monotone):
-        raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
+        raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
     for vertex in program.sources:
         if not graph.has_vertex(vertex):
             raise InvalidArgument(f"source={vertex} must be a vertex of the graph")
@@ -39,6 +40,7 @@ def check_program(program: Program, graph: Graph) -> None:
             "graph must keep its in-direction (in_direction=True) for answers to be repaired"
         )
     real = has_real_values(program, real_weights=graph.weight_dtype == np.float32)
+    starting_values(program, real=real)
     for weight in _weights(graph) if program.weighted else [1]:
         check_values(program, weight, landmarks(real=real))
 

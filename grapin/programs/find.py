@@ -4,7 +4,7 @@ import inspect
 
 from grapin.errors import InvalidArgument
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.pagerank import PageRank
+from grapin.programs.pagerank import PageRank, check_subclass
 from grapin.programs.program import Monotone, Program, check_class
 from grapin.user_code import is_user_code, load_user_code
 from grapin.validation import check_choice
@@ -19,8 +19,10 @@ def find_program(name: str) -> type[Program]:
     if not is_user_code(name):
         return PROGRAMS[check_choice("program", name, PROGRAMS)]
     found = load_user_code("program", name)
-    if not (inspect.isclass(found) and issubclass(found, Program)):
-        raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")
-    if issubclass(found, Monotone):
+    if inspect.isclass(found) and issubclass(found, Monotone):
         check_class(found)
-    return found
+        return found
+    if inspect.isclass(found) and issubclass(found, PageRank):
+        check_subclass(found)
+        return found
+    raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")

@@ -6,7 +6,7 @@ reliability are of this kind. What makes repair possible, and what `check_monoto
 improves a value (`edge(value, weight)` is not better than `value`) and keeps order (a better value makes an offer
 that is at least as good).
 
-An **accumulative** program gives each vertex a sum over its in-edges that shrinks along paths: PageRank.
+`PageRank` is the one program of another kind: a sum over in-edges that shrinks along paths.
 
 A program of your own is a class like the ones beside this file: plain Python, no Numba.
 """
@@ -16,15 +16,10 @@ from inspect import getattr_static
 from types import FunctionType
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from grapin.edges import MOST_VERTICES
 from grapin.errors import InvalidArgument
-from grapin.validation import check_choice, check_integer, nearest, refuse
+from grapin.programs.starting import read_sources
+from grapin.validation import check_choice, nearest, refuse
 
-UNREACHED = 2**63 - 1
-"""The value of a vertex that nothing reaches when smaller is better; infinity where values are floats."""
 _LIKE_A_SLIP = 0.8
 """How alike two names are (1 for equal ones) for one to be the other misspelt: 'bettr' is, 'limit' is not."""
 
@@ -38,7 +33,7 @@ class Program:
 class Monotone(Program):
     """The best value over all paths from the sources; subclasses say what travels over an edge.
 
-    `sources` is one vertex, several, or a mapping from vertex to the value it starts with.
+    `source` is one vertex, several, or a mapping from vertex to the value it starts with.
     """
 
     values: ClassVar[Literal["int", "float", "weight"]] = "int"
@@ -64,17 +59,20 @@ class Monotone(Program):
         if type(self).start is not None:
             if source is not None:
                 raise InvalidArgument(f"source={source!r} must not be given: {self.name} starts everywhere")
-            source = ()
-        elif source is None:
+            self.sources: dict[int, float] = {}
+            return
+        if source is None:
             raise InvalidArgument(
                 f"source must be given: {self.name} needs at least one vertex to start from"
             )
-        self.sources = _sources(source, self.source_value)
+        self.sources = read_sources(source, type(self))
 
     def __repr__(self) -> str:
         if type(self).start is not None:
             return f"{type(self).__name__}()"
-        listed = list(self.sources)
+        listed: Any = list(self.sources)
+        if any(value != self.source_value for value in self.sources.values()):
+            return f"{type(self).__name__}(source={self.sources})"
         return f"{type(self).__name__}(source={listed[0] if len(listed) == 1 else listed})"
 
 
@@ -118,27 +116,3 @@ def _check_edge(kind: type[Monotone]) -> None:
             f"{kind.__name__}.edge must be a static method of value and weight: @staticmethod, then "
             "def edge(value, weight)"
         )
-
-
-class Accumulative(Program):
-    """A value is 1 plus `damping` times what flows in along edges, in equal shares per out-edge."""
-
-    damping: float
-    tolerance: float
-
-
-def _sources(given: int | Iterable[int] | Mapping[int, float], value: float) -> dict[int, float]:
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
-    elif isinstance(given, Iterable):
-        pairs = [(vertex, value) for vertex in given]
-    else:
-        pairs = [(given, value)]
-    limit = MOST_VERTICES - 1
-    return {check_integer("source", vertex, least=0, most=limit): start for vertex, start in pairs}
-
-
-def source_arrays(program: Monotone) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the sources in ascending order with their starting values."""
-    vertices = sorted(program.sources)
-    return np.array(vertices, np.int32), np.array([program.sources[v] for v in vertices], np.float64)

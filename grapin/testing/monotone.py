@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from grapin.errors import BrokenRule
 from grapin.interrupts import remembered_interrupts
-from grapin.programs.check import LARGEST, LARGEST_FLOAT, check_values, has_real_values, landmarks
+from grapin.programs.check import LARGEST_FLOAT, check_values, has_real_values, landmarks
 from grapin.programs.program import Monotone
+from grapin.programs.starting import LARGEST
 from grapin.testing.case import Setup
 from grapin.testing.failures import quiet_search, same_everywhere
 from grapin.testing.shrink import rule_reproduction

@@ -7,7 +7,7 @@ from grapin.errors import InvalidArgument
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
 from grapin.kernels.cuda.pagerank.query import PageRankQuery
-from grapin.programs.program import Accumulative, Monotone, Program
+from grapin.programs import Monotone, PageRank, Program
 from grapin.system import System
 
 
@@ -17,6 +17,6 @@ def make_query(
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
-    if isinstance(program, Accumulative):
+    if isinstance(program, PageRank):
         return PageRankQuery(backend, program, system)
-    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
+    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")

@@ -28,7 +28,7 @@ from grapin.kernels.cpu.monotone.query import bind_monotone
 from grapin.kernels.cpu.monotone.rounds import Swept, start_words, sweep
 from grapin.kernels.rules import LOW, NO_KEY, SHIFT, coding
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
-from grapin.programs.program import source_arrays
+from grapin.programs.starting import source_arrays
 from grapin.reference.programs import UNREACHED
 from grapin.reference.verify import verify_bfs, verify_components, verify_sssp
 from grapin.testing import graphs
@@ -53,7 +53,7 @@ class Case:
         self.kernels = bind_monotone(
             program, self.code, stored_weights=graph.weight_dtype is not None, sides=sides
         )
-        roots, values = source_arrays(program)
+        roots, values = source_arrays(program, real=self.code.real)
         alive = np.append(graph.alive(), np.zeros(max(LEAST_VERTICES - graph.bound, 0), np.bool_))
         self._words, self.active = start_words(self.kernels, alive, roots, self.code.encode(values))
         self.tally = new_tally()

@@ -56,7 +56,8 @@ from grapin.kernels.rules import (
     make_start,
     rebind,
 )
-from grapin.programs.program import Monotone, source_arrays
+from grapin.programs.program import Monotone
+from grapin.programs.starting import source_arrays
 from grapin.system import Repair, System
 
 
@@ -154,7 +155,7 @@ class MonotoneQuery:
         self._kernels = bind_monotone(
             program, self.code, stored_weights=self._reads_weights, sides=self._sides
         )
-        self._roots, values = source_arrays(program)
+        self._roots, values = source_arrays(program, real=self.code.real)
         self._root_keys = self.code.encode(values)
         self._words = np.empty(0, np.uint64)
         self._bound = 0

@@ -46,7 +46,7 @@ from grapin.kernels.cpu.pagerank.residuals import (
     tell_neighbours,
     within,
 )
-from grapin.programs.program import Accumulative
+from grapin.programs.pagerank import PageRank
 from grapin.system import Repair, System
 
 BELOW_FLOOR = 1 / 2
@@ -90,7 +90,7 @@ class PageRankQuery:
     It runs on one thread whatever is asked for: pushes depend on each other, and few are needed.
     """
 
-    def __init__(self, program: Accumulative, system: System) -> None:
+    def __init__(self, program: PageRank, system: System) -> None:
         self.program = program
         self.system = system
         # Without damping nothing flows and any residual is right, so the smallest number stands for it.

@@ -48,7 +48,8 @@ from grapin.kernels.rules import (
     make_offer,
     make_start,
 )
-from grapin.programs.program import Monotone, source_arrays
+from grapin.programs.program import Monotone
+from grapin.programs.starting import source_arrays
 from grapin.system import Repair, Resident, System
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
@@ -167,7 +168,7 @@ class MonotoneQuery:
         self._resident = isinstance(system.transfer, Resident)
         self._sizes = sizes
         self._kernels = self._bind(cached=False)
-        roots, values = source_arrays(program)
+        roots, values = source_arrays(program, real=self.code.real)
         self._roots = backend.upload(roots), backend.upload(self.code.encode(values))
         self._index = ListIndex(backend, system.transfer, weights=self._reads_weights)
         self._board = Board(backend)

@@ -46,7 +46,7 @@ from grapin.kernels.cuda.pagerank.residuals import (
 )
 from grapin.kernels.cuda.pagerank.rounds import LONG_RUN, PUSHING, WITHIN
 from grapin.kernels.cuda.walk import bind_walk
-from grapin.programs.program import Accumulative
+from grapin.programs.pagerank import PageRank
 from grapin.system import Repair, System
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
@@ -110,7 +110,7 @@ class PageRankQuery:
     In its `Work`, `changed` counts the vertices that passed a change on, each once.
     """
 
-    def __init__(self, backend: Backend, program: Accumulative, system: System, **sizes: Any) -> None:
+    def __init__(self, backend: Backend, program: PageRank, system: System, **sizes: Any) -> None:
         self.program = program
         self.system = system
         self._backend = backend

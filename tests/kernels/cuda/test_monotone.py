@@ -184,7 +184,7 @@ def test_changes_are_counted_with_the_edges_they_affect(
         before = follower.query.values().astype(np.float64)
         work = follower.apply(batch)
         after = follower.query.values().astype(np.float64)
-        nothing = 0.0 if program.better == "larger" else float(grapin.programs.program.UNREACHED)
+        nothing = 0.0 if program.better == "larger" else float(grapin.programs.starting.UNREACHED)
         before = np.append(before, np.full(len(after) - len(before), nothing))
         changed = np.flatnonzero(before != after)
         worse = np.flatnonzero(before > after if program.better == "larger" else before < after)
