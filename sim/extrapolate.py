@@ -79,7 +79,7 @@ def scaled(one: Combination, ratio: float) -> Combination:
         cache = replace(cache, capacity=int(cache.capacity * ratio))
     elif isinstance(cache, int):
         cache = int(cache * ratio)
-    return Combination(one.system, replace(machine, name=one.machine.name), cache)
+    return replace(one, machine=replace(machine, name=one.machine.name), cache=cache)
 
 
 def _predicted(sizes: Sequence[float], known: Sequence[Prediction], size: float) -> Prediction:

@@ -6,10 +6,10 @@ Combinations as a command line names them: machines, numbers of theirs to change
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-from grapin.cache.settings import CacheSettings, read_settings
+from grapin.cache.settings import PERCENT, CacheSettings, read_settings
 from grapin.errors import InvalidArgument
 from grapin.interrupts import held_interrupts
 from grapin.pool import spread
@@ -127,6 +127,20 @@ class Combination:
     system: System
     machine: Machine
     cache: int | str | CacheSettings | None = None
+    memory_share: float | None = None
+    """The GPU's memory as a part of the bytes of all edges, in place of the machine's own."""
+
+    def sized(self, trace: Trace) -> "Combination":
+        """Return the same with memory in bytes."""
+        return replace(self, machine=self.machine_for(trace), memory_share=None)
+
+    def machine_for(self, trace: Trace) -> Machine:
+        """Return the machine, with memory for its part of the graph that the trace is of."""
+        if self.memory_share is None:
+            return self.machine
+        memory = max(1, int(edge_bytes(trace) * self.memory_share))
+        sized = self.machine.with_settings({"gpu.memory": memory}, source="set as a part of the edges")
+        return replace(sized, name=self.machine.name)
 
     def __str__(self) -> str:
         return f"the prediction for {self.system.name} on {self.machine.name}"
@@ -152,7 +166,20 @@ def sweep(
 
 
 def _predict(one: Combination, traces: Mapping[str, Trace]) -> Prediction:
-    return replay(traces[one.system.repair], one.system, one.machine, cache=one.cache)
+    trace = traces[one.system.repair]
+    machine = one.machine_for(trace)
+    try:
+        return replay(trace, one.system, machine, cache=one.cache)
+    except InvalidArgument as error:
+        if one.memory_share is None:
+            raise
+        size = format_bytes(machine.gpu.memory)
+        raise InvalidArgument(f"{machine.name} has {size}, that part of the graph's edges: {error}") from None
+
+
+MEMORY = "gpu.memory"
+LEAST_SHARE, MOST_SHARE = 0.0001, 100.0
+"""Parts of the edges that a GPU's memory may hold: beyond these it is a slip of the keyboard."""
 
 
 def combine(
@@ -172,13 +199,13 @@ def combine(
     own = [one for one in settings if one.strip().startswith(f"{Transfer.role}.")]
     of_machines = _variants([one for one in settings if one not in own])
     variants = [
-        machine.with_settings(values) if values else machine
+        _changed(machine, values)
         for machine in (find_machine(name.strip()) for name in machines)
         for values in of_machines
     ]
     return [
-        Combination(system, machine, cache)
-        for machine, system in product(variants, _systems(systems, own))
+        Combination(system, machine, cache, share)
+        for (machine, share), system in product(variants, _systems(systems, own))
         for cache in (caches if system.cache != "none" else (None,))
     ]
 
@@ -205,4 +232,61 @@ def _variants(settings: Sequence[str]) -> list[dict[str, str]]:
             raise InvalidArgument(f"set={setting!r} must be NUMBER=VALUE, such as link.generation=5")
         names.append(name.strip())
         values.append([value.strip() for value in listed.split(",")])
+        if names.count(names[-1]) > 1:
+            raise InvalidArgument(f"set={setting!r} must be left out: {names[-1]} is set already")
     return [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
+
+
+def _changed(machine: Machine, given: Mapping[str, str]) -> tuple[Machine, float | None]:
+    """Return the machine with these numbers, and its memory where that is a part of the edges (`gpu.memory=33%`).
+
+    How much that part is, only the graph says.
+    """
+    share = _share(given.get(MEMORY, ""))
+    known = {name: value for name, value in given.items() if share is None or name != MEMORY}
+    changed = machine.with_settings(known) if known else machine
+    if share is not None:
+        name = "+".join([machine.name, *(f"{name}={value}" for name, value in given.items())])
+        changed = replace(changed, name=name)
+    return changed, share
+
+
+def _share(text: str) -> float | None:
+    """Read `33%`; None is for what is no part of anything."""
+    found = PERCENT.fullmatch(text)
+    if found is None:
+        return None
+    share = float(found[1]) / 100
+    if not LEAST_SHARE <= share <= MOST_SHARE:
+        refuse(MEMORY, text, f"be from {LEAST_SHARE:.2%} to {MOST_SHARE:.0%} of the bytes of all edges")
+    return share
+
+
+def memory_settings(memory: str | None, oversubscribe: str | None) -> tuple[str, ...]:
+    """Return as settings what `--gpu-memory` and `--oversubscribe` say; several values have commas between them.
+
+    >>> memory_settings(None, "2,4")
+    ('gpu.memory=50%,25%',)
+    """
+    if memory is not None and oversubscribe is not None:
+        raise InvalidArgument(
+            f"oversubscribe={oversubscribe!r} must be left out: gpu_memory={memory!r} says it"
+        )
+    if oversubscribe is not None:
+        memory = ",".join(_oversubscribed(text) for text in oversubscribe.split(","))
+    return () if memory is None else (f"{MEMORY}={memory}",)
+
+
+def _oversubscribed(text: str) -> str:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 1 / MOST_SHARE <= factor <= 1 / LEAST_SHARE:
+        least, most = 1 / MOST_SHARE, 1 / LEAST_SHARE
+        refuse(
+            "oversubscribe",
+            text,
+            f"be how many times as large as memory the edges are, from {least:g} to {most:g}",
+        )
+    return f"{100 / factor:.6g}%"

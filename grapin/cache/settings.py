@@ -14,7 +14,8 @@ WINDOW = 3
 """Batches whose reads count; the paper's choice too (Grapin §5.1)."""
 ELEMENT = 4
 """Bytes of a neighbour, and of a weight."""
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+"""A part of the bytes of all edges, for a cache or for the memory of a GPU."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def read_settings(given: "str | int | CacheSettings", *, policy: str, edge_bytes
 
 
 def _bytes(given: str, size: str, edge_bytes: int) -> int:
-    percent = _PERCENT.fullmatch(size)
+    percent = PERCENT.fullmatch(size)
     if percent is not None:
         return int(edge_bytes * float(percent[1]) / 100)
     try:

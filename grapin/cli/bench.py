@@ -5,6 +5,7 @@ The tables of `grapin bench`: what was measured, and how it compares with what w
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +15,9 @@ from grapin.bench.machine import gpu, surroundings
 from grapin.bench.measure import check, measure, turns
 from grapin.bench.peers import LIBRARIES
 from grapin.bench.records import Summary, read_records, record, write_records
-from grapin.bench.suite import Case, Prepare, Suite, find_suite
+from grapin.bench.suite import SUITES, Case, Prepare, Suite, find_suite
 from grapin.cli.main import WRONG, ended_by
+from grapin.cli.renames import Renamed, argument
 from grapin.cli.tables import print_table
 from grapin.cli.workload import prepare
 from grapin.device import DEVICES
@@ -26,6 +28,7 @@ from grapin.programs.find import PROGRAMS
 from grapin.progress import progress
 from grapin.system import RUNNABLE
 from grapin.units import format_bytes, format_count, format_seconds
+from grapin.validation import nearest
 
 _Naming = Callable[[Case], tuple[str, ...]]
 
@@ -150,11 +153,10 @@ def _compared(row: Compared, named: _Naming) -> tuple[str, ...]:
 CaseRecords = dict[Case, dict[str, Any]]
 
 _LISTS = {
-    "graphs": "Graphs: files or generators.",
     "programs": f"Programs: {', '.join(PROGRAMS)}, or FILE.py:CLASS.",
     "systems": f"Systems: {', '.join(RUNNABLE)}.",
     "devices": f"Devices: auto, {', '.join(DEVICES)}.",
-    "batch_sizes": "Mutations a batch.",
+    "batch_sizes": "Mutations a batch; several sizes with commas.",
     "peers": f"Libraries that compute bfs, sssp and cc from nothing, for comparison: {', '.join(LIBRARIES)}.",
 }
 _SINGLE: dict[str, tuple[type, str]] = {
@@ -172,17 +174,49 @@ _SINGLE: dict[str, tuple[type, str]] = {
 }
 
 
+class _Integers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.4 on
+    """A whole number, as the option of this name is elsewhere, or several with commas."""
+
+    name = "integer"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002 - click passes it
+        ctx: click.Context | None,  # noqa: ARG002 - as above
+    ) -> tuple[int, ...]:
+        """Read the numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(part) for part in str(value).split(",") if part.strip())
+        except ValueError:
+            raise InvalidArgument(
+                f"batch_size={value!r} must be whole numbers with commas between them"
+            ) from None
+
+
 def _suite_options(command: Any) -> Any:
     """Add an option for each field of a suite; given, it replaces what the suite says."""
     for name, (kind, text) in reversed(_SINGLE.items()):
         command = click.option(f"--{name}", type=kind, help=text)(command)
     for name, text in reversed(_LISTS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", metavar="A,B,...", help=text)(command)
+        numbers: Any = _Integers() if name == "batch_sizes" else str
+        command = click.option(_option(name), name, metavar="A,B,...", type=numbers, help=text)(command)
     return command
 
 
-@click.command()
-@click.argument("suite", default="default")
+def _option(field: str) -> str:
+    """Return the option that says a field: where other commands have it for one, it has the same name here."""
+    return "--" + (field if field == "peers" else field.removesuffix("s")).replace("_", "-")
+
+
+@click.command(
+    cls=Renamed,
+    renamed={"--graphs": argument}
+    | {f"{_option(name)}s": _option(name) for name in _LISTS if name != "peers"},
+)
+@click.argument("named", metavar="[SUITE] [GRAPH]...", nargs=-1)
 @_suite_options
 @click.option("--out", metavar="FILE", help="Write the records to this file, a JSON object a line.")
 @click.option("--against", metavar="FILE", help="Compare with the records of this file.")
@@ -191,7 +225,7 @@ def _suite_options(command: Any) -> Any:
 def command(
     context: click.Context,
     /,
-    suite: str,
+    named: tuple[str, ...],
     out: str | None,
     against: str | None,
     records: str | None,
@@ -199,10 +233,10 @@ def command(
 ) -> None:
     """Time how programs are kept fresh, each under each system, on each graph, with each batch size.
 
-    SUITE is default, quick, or a FILE.toml; options replace what it says. Every answer is held against the reference
-    first: if one is wrong nothing is timed, and the exit code is 1. Then all cases take turns, repetition by
-    repetition. With a GPU, device auto is the GPU. Ctrl-C and SIGTERM end
-    after the turn it is in and keep what was measured.
+    SUITE is default, quick, or a FILE.toml; graphs and options replace what it says. Every answer is held against the
+    reference first: if one is wrong nothing is timed, and the exit code is 1. Then all cases take turns, repetition by
+    repetition. With a GPU, device auto is the GPU. Ctrl-C and SIGTERM end after the turn it is in and keep what was
+    measured.
 
     \b
     grapin bench quick --out before.jsonl
@@ -218,7 +252,8 @@ def command(
         later = read_records(records)
         print_comparison(compare(earlier, later), earlier, later)
         return
-    chosen = find_suite(suite, _changes(changes))
+    suite, graphs = _named(named)
+    chosen = find_suite(suite, _changes(changes) | graphs)
     check_outputs(out)
     if earlier is not None:
         cases = [case for one in chosen.workloads() for case in chosen.cases(*one)]
@@ -238,23 +273,25 @@ def command(
         context.exit(code)
 
 
+def _named(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Tell the suite from the graphs, which commas may separate too; without a suite it is the default one."""
+    names = [part.strip() for one in arguments for part in one.split(",")]
+    suites = [name for name in names if name in SUITES or name.endswith(".toml")]
+    graphs = tuple(name for name in names if name and name not in suites)
+    if len(suites) > 1:
+        raise InvalidArgument(f"suite={suites[1]!r} must be left out: there is {suites[0]!r} already")
+    for graph in graphs:
+        if nearest(graph, SUITES) and not Path(graph).exists():
+            find_suite(graph, {})  # refuses it, and says which suite is meant
+    return suites[0] if suites else "default", {"graphs": graphs} if names != suites else {}
+
+
 def _changes(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that options replace; lists are written with commas."""
     changes = {name: value for name, value in given.items() if value is not None}
-    for name in _LISTS.keys() & changes.keys():
+    for name in _LISTS.keys() & changes.keys() - {"batch_sizes"}:
         changes[name] = tuple(part.strip() for part in changes[name].split(",") if part.strip())
-    if "batch_sizes" in changes:
-        changes["batch_sizes"] = tuple(map(_whole, changes["batch_sizes"]))
     return changes
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidArgument(
-            f"batch-sizes={text!r} must be whole numbers with commas between them"
-        ) from None
 
 
 def _run(suite: Suite, out: str | None) -> tuple[CaseRecords, int | None]:
@@ -287,7 +324,7 @@ def _preparing(suite: Suite) -> Prepare:
             batch_size=size,
             insertions=suite.insertions,
             updates=None,
-            undirected=None,
+            directed=None,
             weights=suite.weights,
             seed=suite.seed,
         )

@@ -8,6 +8,7 @@ import click
 from grapin import testing
 from grapin.cli.main import WRONG
 from grapin.cli.options import cluster_option, count_processes, processes_option, read_edges, seed_option
+from grapin.cli.renames import Renamed, argument
 from grapin.cli.tables import print_table
 from grapin.cluster import check_cluster
 from grapin.device import DEVICES, open_device
@@ -25,7 +26,8 @@ _SIMULATED = "cudasim"
 """The device on which a hub of hundreds of neighbours takes seconds."""
 
 
-@click.command()
+@click.command(cls=Renamed, renamed={"--graph": argument, "--save": "--out"})
+@click.argument("graph", metavar="[GRAPH]", required=False)
 @click.option(
     "--program",
     "programs",
@@ -46,7 +48,6 @@ _SIMULATED = "cudasim"
     metavar="SIZE",
     help="Room for copies of lists, as for grapin run; copies are held against the store too.",
 )
-@click.option("--graph", metavar="GRAPH", help="Start from this graph.  [default: from drawn ones]")
 @click.option(
     "--weights",
     metavar="RANGES",
@@ -61,7 +62,9 @@ _SIMULATED = "cudasim"
 @click.option(
     "--examples", default=500, show_default=True, help="Streams for each program, device and system."
 )
-@click.option("--save", metavar="FILE", help="Write the script that reproduces a failure to this file.")
+@click.option(
+    "--out", "save", metavar="FILE", help="Write the script that reproduces a failure to this file."
+)
 @processes_option
 @cluster_option
 @seed_option
@@ -81,13 +84,15 @@ def command(
 ) -> int:
     """Hold programs, devices and systems against the reference on random streams of mutations.
 
+    Streams start from GRAPH, or from graphs that are drawn.
+
     After every batch each value must be the reference's, and each parent must explain it. What fails is cut down to a
     short script that reproduces it; the exit code is 1 then. Lists of names are separated by commas, and each program
     is tried on each device under each system. How many processes or workers do it makes no difference to what is found.
     """
     check_integer("examples", examples, least=1)
     check_integer("seed", seed, least=0)
-    check_outputs(save)
+    check_outputs(save, keep=(graph,))
     setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
     options = _drawing(graph, None if weights is None else weights.split(","), seed)
     options |= {"processes": count_processes(processes, cluster), "cluster": cluster}

@@ -18,9 +18,10 @@ from rich.console import Console
 
 from grapin.cache.settings import CacheSettings, read_settings
 from grapin.cli import run
+from grapin.cli.options import json_option
 from grapin.cli.plots import check_plot
 from grapin.cli.recording import Recording, check_unrun, is_trace
-from grapin.cli.run import Outcome, check_workload, make_program
+from grapin.cli.run import Outcome, check_workload, find_programs, make_programs, wanted_source
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
 from grapin.cli.workload import prepare
@@ -32,8 +33,6 @@ from grapin.measured.measured import KINDS, Measured
 from grapin.measured.nvml import count_port
 from grapin.measured.run import from_record
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
-from grapin.programs.find import find_program
-from grapin.programs.program import Monotone
 from grapin.progress import progress
 from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
 from grapin.sim.machine import Machine
@@ -117,11 +116,11 @@ def measure(
     without one and with all kernels compiled, gives times and what the driver counted at the port.
     """
     check_workload(threads, options)
-    program = find_program(name)
-    wanted = source if issubclass(program, Monotone) and program.start is None else None
+    programs = find_programs(name)
+    wanted = wanted_source(programs, source)
     with Console(stderr=True).status(f"Reading {shown_name(graph)} ..."):
         stream, sources = prepare(graph, source=wanted, **options)
-    made = make_program(program, None if wanted is None else sources)
+    made = make_programs(programs, sources)
     graph = shown_name(graph)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     timed = open_device(device).name == "cuda"
@@ -157,9 +156,7 @@ def measure(
             remark = None
             if timed:
                 measured, remark = _timed(counted, lambda: run(system, advance, trace=False).record())  # noqa: B023 - called at once
-            title = (
-                f"{made.name} on {graph}, {count} batches, system {system.name}, device {record['device']}"
-            )
+            title = f"{record['program']} on {graph}, {count} batches, system {system.name}, device {record['device']}"
             runs.append(Run(title, system.name, outcome.engine.trace, measured, remark))
     return runs
 
@@ -188,7 +185,7 @@ _NO_TIMES = (
 
 
 @click.command()
-@click.argument("origin", metavar="TRACE-or-GRAPH")
+@click.argument("graph", metavar="GRAPH-or-TRACE")
 @click.option(
     "--measured",
     "files",
@@ -211,15 +208,13 @@ _NO_TIMES = (
     metavar="FILE.toml",
     help="Fit round trip, link efficiency and fault cost to the measured times; save a machine that --machine takes.",
 )
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
-)
+@json_option
 @click.option("--plot", "plot_file", metavar="FILE", help="Draw predicted over measured: .svg, .png or .pdf.")
 @click.pass_context
 def command(
     context: click.Context,
     /,
-    origin: str,
+    graph: str,
     files: tuple[str, ...],
     machine: str,
     systems: str | None,
@@ -237,14 +232,14 @@ def command(
     was measured of that run comes from files. `docs/counters.md` explains every kind.
     """
     model = find_machine(machine)
-    check_outputs(machine_file, plot_file, printable=json_file, keep=(origin, *files))
+    check_outputs(machine_file, plot_file, printable=json_file, keep=(graph, *files))
     if plot_file is not None:
         check_plot(plot_file)
     if machine_file is not None:
         _check_calibration(machine_file)
-    if is_trace(origin):
-        check_unrun(context, origin, WORKLOAD)
-        runs = [_recorded(origin, systems, files, cache)]
+    if is_trace(graph):
+        check_unrun(context, graph, WORKLOAD)
+        runs = [_recorded(graph, systems, files, cache)]
     else:
         if files:
             raise InvalidArgument(
@@ -253,7 +248,7 @@ def command(
             )
         if machine_file is not None and open_device(device).name != "cuda":
             raise InvalidArgument(_NO_TIMES)
-        runs = _measured(origin, systems, device, cache, workload)
+        runs = _measured(graph, systems, device, cache, workload)
     compared = {run.title: _compare(run, model) for run in runs}
     fitted = None if machine_file is None else _calibrate(runs, model)
     if fitted is not None and machine_file is not None:

@@ -14,15 +14,23 @@ from rich.markup import escape
 from rich.status import Status
 
 from grapin.bench.machine import processor
-from grapin.cli.options import read_edges, reading_options, seed_option
+from grapin.cache.settings import read_settings
+from grapin.cli.options import (
+    gpu_memory_option,
+    oversubscribe_option,
+    read_edges,
+    reading_options,
+    seed_option,
+)
+from grapin.cli.renames import Renamed, argument
 from grapin.cli.tables import print_table
 from grapin.cli.workload import check_remaining, fitting_size
 from grapin.counters import Counters
 from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
+from grapin.engine.warmup import STEPS, warm_up
 from grapin.errors import WrongAnswer
-from grapin.files.weights import select
 from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole
 from grapin.programs import SSSP, PageRank
@@ -30,7 +38,7 @@ from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
 from grapin.sim.machines import MACHINES
-from grapin.sim.predict import combine, sweep
+from grapin.sim.predict import Combination, combine, memory_settings, sweep
 from grapin.spool import shown_name
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
@@ -41,8 +49,6 @@ _RUN = {"bounded": "bounded", "grapin": "published", "grapin-recomp": "recompute
 """The systems that are run, and the way each repairs results: predictions for all others come from their traces."""
 _PREDICTED = (*_RUN, "grapin-page", "hytgraph-icde", "emogi", "subway-async", "imptm-um")
 _CACHES = (None, "5%", "10%", "20%", "40%")
-_FEW = 64
-"""Edges of the graph that machine code is loaded with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +76,13 @@ class _Run:
         ]
 
 
-@click.command()
-@click.option("--graph", default="rmat:15", show_default=True, help="A file or a generator.")
+@click.command(cls=Renamed, renamed={"--graph": argument, "--size": "--batch-size"})
+@click.argument("graph", metavar="[GRAPH]", default="rmat:15")
 @click.option("--batches", default=5, show_default=True, help="How many batches to stream.")
 @click.option(
-    "--size", type=int, help="Mutations a batch.  [default: 1000, or less where the graph is small]"
+    "--batch-size",
+    type=int,
+    help="Mutations a batch.  [default: 1000, or less where the graph is small]",
 )
 @click.option("--insertions", default=0.5, show_default=True, help="Which part of them are insertions.")
 @click.option(
@@ -91,6 +99,8 @@ class _Run:
     metavar="NUMBER=VALUE",
     help="Change a number of the machines, such as gpu.memory=64M.",
 )
+@gpu_memory_option
+@oversubscribe_option
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option("--out", default="grapin-report.html", show_default=True, help="Where the report goes.")
 @reading_options
@@ -98,29 +108,35 @@ class _Run:
 def command(
     graph: str,
     batches: int,
-    size: int | None,
+    batch_size: int | None,
     insertions: float,
     machines: str,
     settings: tuple[str, ...],
+    gpu_memory: str | None,
+    oversubscribe: str | None,
     device: str,
     out: str,
     seed: int,
     **reading: Any,
 ) -> None:
-    """Keep shortest paths and PageRank fresh under sampled mutations, check every value, and write a report.
+    """Keep shortest paths and PageRank of GRAPH fresh under sampled mutations, check all, and write a report.
+
+    GRAPH is rmat:15 if none is given.
 
     Our repair (bounded) is laid beside the published one (grapin), in which every vertex pushes after each batch, and
     beside starting from nothing (grapin-recomp). The report is one HTML file; it also says what other systems, other
     machines and a cache on the device would make of the same stream.
     """
     check_integer("batches", batches, least=1)
-    combinations = combine(machines.split(","), _PREDICTED, _CACHES, settings)
+    memory = memory_settings(gpu_memory, oversubscribe)
+    combinations = combine(machines.split(","), _PREDICTED, _CACHES, (*settings, *memory))
+    combinations = [one for one in combinations if _fits(one)]
     open_device(device)
     check_outputs(out, keep=(graph,))
     check_report()
     with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")) as status:
         edges = read_edges(graph, seed, **reading)
-        size = fitting_size(edges, batches) if size is None else size
+        size = fitting_size(edges, batches) if batch_size is None else batch_size
         stream = workload(edges, batches=batches, size=size, insertions=insertions, seed=seed)
         runs = [_run(system, device, stream, status) for system in _RUN]
         status.update("Checking every edge and weight of the store ...")
@@ -129,6 +145,8 @@ def command(
             check_remaining(run.graph, stream)
     with progress("Predicting", len(combinations)) as advance:
         traces = {_RUN[run.system]: run.trace for run in runs}
+        # From here on a memory that is a part of the edges is a number of bytes: the report shows it.
+        combinations = [one.sized(traces[one.system.repair]) for one in combinations]
         predictions = sweep(traces, combinations, advance=advance)
     first = runs[0]
     findings = Findings(
@@ -150,17 +168,27 @@ def command(
     click.echo(f"Report: {Path(out).absolute()}")
 
 
+def _fits(one: Combination) -> bool:
+    """Tell whether a cache of a part of the edges fits into memory of a part of the edges."""
+    if one.memory_share is None or one.cache is None:
+        return True
+    return read_settings(one.cache, policy="none", edge_bytes=10**6).capacity < one.memory_share * 10**6
+
+
 def _programs(graph: Graph) -> Sequence[Program]:
     return SSSP(int(np.argmax(graph.snapshot().out.degrees))), PageRank()
 
 
 def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
     """Stream all batches under one system and hold its answers against the reference."""
-    status.update(f"{system}: loading machine code (the first time, this compiles for a minute) ...")
-    _load(system, device, stream)
-    status.update(f"{system}: computing the first values ...")
     graph = stream.graph()
-    engine = Engine(graph, _programs(graph), system=system, device=device, trace=True)
+    programs = _programs(graph)
+    status.stop()  # for a bar in its place
+    with progress(f"Compiling {system}", STEPS) as advance:
+        warm_up(graph, programs, system=system, device=device, trace=True, advance=advance)
+    status.start()
+    status.update(f"{system}: computing the first values ...")
+    engine = Engine(graph, programs, system=system, device=device, trace=True)
     reports = []
     for number, batch in enumerate(stream, 1):
         status.update(f"{system}: batch {number} of {len(stream)} ...")
@@ -171,19 +199,6 @@ def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
     names = [answer.program.name for answer in engine.answers]
     total = sum((report.counters for report in reports), engine.started.counters)
     return _Run(system, engine.device, graph, names, reports, total, engine.trace)
-
-
-def _load(system: str, device: str, stream: Stream) -> None:
-    """Let what is about to be timed run once on a graph of a few edges, with weights and directions as these."""
-    assert stream.start is not None
-    few = select(stream.start, np.arange(min(_FEW, len(stream.start))))
-    if not len(few):
-        return
-    tiny = workload(few, batches=1, size=max(1, len(few) // 2), insertions=0.5, seed=0)
-    graph = tiny.graph()
-    engine = Engine(graph, _programs(graph), system=system, device=device, trace=True)
-    for batch in tiny:
-        engine.apply(batch)
 
 
 def _check_prediction(findings: Findings, runs: list[_Run]) -> None:

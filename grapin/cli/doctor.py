@@ -6,10 +6,10 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import click
-from rich.markup import escape
 
 from grapin import __version__
 from grapin.cli.main import WRONG
+from grapin.cli.options import seed_option
 from grapin.cli.tables import print_table
 from grapin.device import DEVICES, device, open_device
 from grapin.progress import progress
@@ -39,11 +39,15 @@ _USUAL_SCALE = 10
 
 
 @click.command()
-@click.option("--device", "name", type=click.Choice(list(DEVICES)), help="Run the self-test of this device.")
+@click.option(
+    "--device",
+    "name",
+    help=f"Run the self-test of this device: auto, {', '.join(DEVICES)}, or FILE.py[:NAME].",
+)
 @click.option(
     "--scale", type=click.IntRange(3, 24), help="Vertices of the self-test's graphs, as a power of two."
 )
-@click.option("--seed", default=0, show_default=True, help="Draws other graphs and batches.")
+@seed_option
 def command(name: str | None, scale: int | None, seed: int) -> int:
     """Show which devices, systems and libraries there are; with --device, test one of them.
 
@@ -52,6 +56,7 @@ def command(name: str | None, scale: int | None, seed: int) -> int:
     """
     check_integer("seed", seed, least=0, most=2**63 - 1)
     if name is not None:
+        name = open_device(name).name if name == "auto" else name
         return _test(name, scale or _SCALES.get(name, _USUAL_SCALE), seed)
     print_table(
         f"grapin {__version__}, Python {platform.python_version()}, {sys.platform}, {os.cpu_count()} cores",
@@ -113,7 +118,7 @@ def _test(name: str, scale: int, seed: int) -> int:
 def _device_row(name: str) -> tuple[str, str, str]:
     reason = device(name).unavailable()
     chosen = "what auto takes" if name == open_device("auto").name else ""
-    return (name, "yes", chosen) if reason is None else (name, "no", escape(reason))
+    return (name, "yes", chosen) if reason is None else (name, "no", reason)
 
 
 def _library_row(name: str) -> tuple[str, str, str]:
@@ -121,5 +126,4 @@ def _library_row(name: str) -> tuple[str, str, str]:
     try:
         return name, version(name), purpose
     except PackageNotFoundError:
-        # Not rich markup: a bracket would be taken for a style.
-        return name, "missing", escape(f"{purpose}: pip install 'grapin[{extra}]'" if extra else purpose)
+        return name, "missing", f"{purpose}: pip install 'grapin[{extra}]'" if extra else purpose

@@ -15,6 +15,7 @@ import click
 from grapin.bench.machine import CHANGES, commit
 from grapin.cli.main import MISSED
 from grapin.cli.options import cluster_option
+from grapin.cli.renames import Renamed
 from grapin.errors import InvalidArgument, MissingDependency
 from grapin.outputs import check_outputs
 from grapin.pool import spread
@@ -56,20 +57,19 @@ def list_command() -> None:
     print_table("Experiments", columns, rows, numbers=False)
 
 
-@command.command("run")
+@command.command("run", cls=Renamed, renamed={"--output": "--out"})
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "every", is_flag=True, help="All of them; what lacks a library is passed over.")
 @click.option("--quick", is_flag=True, help="Small and short, to see that it runs; its figures mean little.")
 @click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    "--out",
     metavar="DIR",
     help="Where NAME.jsonl gets another line and NAME.svg is drawn.  [default: records, in the checkout]",
 )
 @click.option("--keep", is_flag=True, help="Make it the answer of record, in experiments/answers.")
 @cluster_option
 def run_command(
-    names: tuple[str, ...], every: bool, quick: bool, output: Path | None, keep: bool, cluster: str | None
+    names: tuple[str, ...], every: bool, quick: bool, out: str | None, keep: bool, cluster: str | None
 ) -> int:
     """Run experiments one after the other; print ours beside the published, record and draw it.
 
@@ -82,7 +82,7 @@ def run_command(
         raise InvalidArgument("name at least one experiment, or give --all without names; `list` tells them")
     frame, records, bars = _load("experiment"), _load("records"), _load("bars")
     chosen = frame.names() if every else list(dict.fromkeys(names))
-    folder = output or records.RECORDS
+    folder = records.RECORDS if out is None else Path(out)
     for name in chosen:
         frame.check(name)
         _check_folder(folder, name)
@@ -166,8 +166,10 @@ def _check_folder(folder: Path, name: str) -> None:
         check_outputs(str(folder / f"{name}.jsonl"), str(folder / f"{name}.svg"))
         return
     above = next(one for one in folder.absolute().parents if one.exists())
+    if folder.exists():
+        raise InvalidArgument(f"out={str(folder)!r} must be a folder, but is a file")
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise InvalidArgument(f"output={str(folder)!r} must be a folder that can be made in {above}")
+        raise InvalidArgument(f"out={str(folder)!r} must be a folder that can be made in {above}")
 
 
 def _load(module: str) -> Any:

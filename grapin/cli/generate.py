@@ -2,22 +2,26 @@
 
 import click
 
-from grapin.cli.options import seed_option
+from grapin.cli.options import draw_weights, graph_argument, seed_option, weight_range, weights_option
+from grapin.cli.renames import Renamed, flag
 from grapin.files.write import write_edges
 from grapin.generators import generate
 from grapin.units import format_count
 
 
-@click.command()
-@click.argument("spec")
+@click.command(cls=Renamed, renamed={"--no-weights": flag("--weights", "ignore")})
+@graph_argument
 @click.argument("file", type=click.Path(dir_okay=False))
 @seed_option
-@click.option("--weights/--no-weights", default=True, help="Whether edges have weights from 1 to 64.")
-def command(spec: str, file: str, seed: int, weights: bool) -> None:
-    """Make the graph that SPEC describes and write it to FILE.
+@weights_option
+def command(graph: str, file: str, seed: int, weights: str) -> None:
+    """Make the GRAPH that a specification such as rmat:18:16 describes and write it to FILE.
 
+    Edges have weights from 1 to 64 (keep), none (ignore), or from LOW to HIGH.
     FILE ends in .txt, .csv, .npz or .parquet; .txt and .csv may be followed by .gz, .bz2, .xz or .zst.
     """
-    edges = generate(spec, seed=seed, weights=weights)
+    low_high = weight_range(weights)
+    edges = generate(graph, seed=seed, weights=weights != "ignore" and low_high is None)
+    edges = draw_weights(edges, low_high, seed)
     write_edges(edges, file)
     click.echo(f"{file}: {format_count(edges.vertices)} vertices, {format_count(len(edges))} edges")

@@ -10,6 +10,7 @@ from grapin.cli.main import in_options
 from grapin.cli.options import graph_argument, json_option, read_edges, reading_options, seed_option
 from grapin.cli.tables import print_table
 from grapin.edges import EdgeList
+from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.stream import temporal
 from grapin.units import format_bytes, format_count
 
@@ -20,12 +21,16 @@ from grapin.units import format_bytes, format_count
 @seed_option
 @json_option
 @click.pass_context
-def command(context: click.Context, /, graph: str, seed: int, as_json: bool, **reading: Any) -> None:
+def command(context: click.Context, /, graph: str, seed: int, json_file: str | None, **reading: Any) -> None:
     """Count vertices and edges, describe degrees, and account for memory."""
+    check_outputs(printable=json_file, keep=(graph,))
     facts = _facts(read_edges(graph, seed, **reading, tell=False))
-    if as_json:
-        click.echo(json.dumps(facts))
+    text = json.dumps(facts)
+    if json_file == STANDARD_OUTPUT:
+        click.echo(text)
         return
+    if json_file is not None:
+        write_whole(json_file, lambda path: path.write_text(text + "\n"))
     counts = [(name, _written(facts[name])) for name in facts if name not in {"notes", "memory", "origin"}]
     print_table(facts["origin"], ("", "value"), counts)
     total = sum(facts["memory"].values())

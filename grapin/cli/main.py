@@ -58,7 +58,7 @@ def in_options(sentence: str, command: click.Command, arguments: Sequence[str]) 
 
     def typed(found: re.Match[str]) -> str:
         name, value = found["name"].replace("_", "-"), _plain(found["value"])
-        for option in (name, f"{name}s"):
+        for option in (name, f"{name}s", name.removesuffix("s")):
             if option in options:
                 return f"--{option} {value}"
         return value if name in _POSITIONAL else found[0]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
+import numpy as np
 
 from grapin.cli.main import in_options
 from grapin.edges import EdgeList
@@ -16,14 +17,44 @@ from grapin.files.times import guesses
 from grapin.files.weights import WEIGHTS
 from grapin.generators import generate, is_specification
 from grapin.loading import generated_weights
-from grapin.validation import check_integer, refuse
+from grapin.outputs import STANDARD_OUTPUT
+from grapin.random import Draws
+from grapin.validation import check_choice, check_integer, refuse
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 graph_argument = click.argument("graph", metavar="GRAPH")
 seed_option = click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."
+    "--json",
+    "json_file",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value=STANDARD_OUTPUT,
+    help="Write one JSON object to this file; - or none prints it instead of the table.",
+)
+gpu_memory_option = click.option(
+    "--gpu-memory",
+    metavar="SIZE",
+    help="Memory of the GPU: 16G, or a part of the bytes of all edges such as 33%; several with commas.  [default: the "
+    "machine's]",
+)
+oversubscribe_option = click.option(
+    "--oversubscribe",
+    metavar="TIMES",
+    help="The same as how many times as large as memory the edges are: 3 is --gpu-memory 33.3%.",
+)
+directed_option = click.option(
+    "--directed/--undirected",
+    default=None,
+    help="Whether edges run one way.  [default: what the file says, else directed]",
+)
+weights_option = click.option(
+    "--weights",
+    default="keep",
+    show_default=True,
+    help="keep, ignore, absolute, shift, or LOW:HIGH to draw whole numbers where a file has none; only keep refuses "
+    "negative ones.",
 )
 processes_option = click.option(
     "--processes", type=int, help="How many do the work, where it takes long enough.  [default: one a core]"
@@ -48,20 +79,9 @@ _LAYOUT = (
     ),
 )
 _READING = (
-    click.option(
-        "--directed/--undirected",
-        default=None,
-        help="Whether edges run one way.  [default: what the file says, else directed]",
-    ),
+    directed_option,
     *_LAYOUT,
-    click.option(
-        "--weights",
-        type=click.Choice(list(WEIGHTS)),
-        default="keep",
-        show_default=True,
-        help="What to do with weights: absolute and shift take negative ones; float32 takes larger whole numbers than "
-        "int32 has, and round rounds them.",
-    ),
+    weights_option,
 )
 
 
@@ -102,7 +122,15 @@ def read_edges(
     weights: str = "keep",
     tell: bool = True,
 ) -> EdgeList:
-    """Read the rows of a file, or make those of a generator; `tell` says what a file's columns were taken for."""
+    """Read the rows of a file, or make those of a generator; weights LOW:HIGH are drawn.
+
+    `tell` says what a file's columns were taken for.
+    """
+    drawn = weight_range(weights)
+    if drawn is not None:
+        kept = "ignore" if is_specification(graph) else "keep"
+        edges = read_edges(graph, seed, directed=directed, columns=columns, ids=ids, weights=kept, tell=tell)
+        return draw_weights(edges, drawn, seed)
     if is_specification(graph):
         if columns is not None:
             refuse("columns", columns, f"be left out: {graph} is generated, and has no columns")
@@ -115,3 +143,23 @@ def read_edges(
             err=True,
         )
     return edges
+
+
+def weight_range(weights: str) -> tuple[int, int] | None:
+    """Return between which whole numbers `--weights` asks to draw; None where it says what to do with a file's own."""
+    low, colon, high = weights.partition(":")
+    if not colon:
+        check_choice("weights", weights, WEIGHTS)
+        return None
+    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high) < 2**31):
+        raise InvalidArgument(f"weights={weights!r} must be LOW:HIGH with whole numbers, such as 1:64")
+    return int(low), int(high)
+
+
+def draw_weights(edges: EdgeList, low_high: tuple[int, int] | None, seed: int) -> EdgeList:
+    """Draw weights for edges that have none."""
+    if low_high is None or edges.weight is not None:
+        return edges
+    low, high = low_high
+    drawn = Draws(seed, "weights").below(high - low + 1, len(edges)) + low
+    return replace(edges, weight=drawn.astype(np.int32))

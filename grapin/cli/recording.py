@@ -11,11 +11,10 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.markup import escape
 
-from grapin.cli.run import check_workload, make_program, note_lack_of_weights, wanted_source
+from grapin.cli.run import check_workload, find_programs, make_programs, note_lack_of_weights, wanted_source
 from grapin.cli.workload import prepare
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
-from grapin.programs.find import find_program
 from grapin.progress import progress
 from grapin.sim.predict import check_recorded
 from grapin.spool import readable, shown_name
@@ -92,13 +91,13 @@ def record(
 ) -> Recording:
     """Run a graph under each way to repair and keep what was read; options are those of `grapin run`."""
     check_workload(threads, options)
-    program = find_program(name)
-    wanted = wanted_source(program, source)
+    programs = find_programs(name)
+    wanted = wanted_source(programs, source)
     with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")):
         stream, sources = prepare(graph, source=wanted, **options)
-        note_lack_of_weights(graph, program, stream)
+        note_lack_of_weights(graph, programs, stream)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
-    made = make_program(program, None if wanted is None else sources)
+    made = make_programs(programs, sources)
     traces = {}
     with progress("Running", len(repairs) * (count + 1)) as advance:
         for repair in repairs:

@@ -1,16 +1,17 @@
-"""`grapin run`: keep an answer fresh while a stream changes the graph, and say what it took.
+"""`grapin run`: keep answers fresh while a stream changes the graph; say what they are, and what it took.
 
 What a run did, as a table for people and as one JSON object for programs.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
@@ -18,13 +19,32 @@ from grapin import __version__
 from grapin.batch import Batch
 from grapin.cache.settings import read_settings
 from grapin.cli.main import WRONG, ended_by
-from grapin.cli.options import graph_argument, layout_options, seed_option
+from grapin.cli.options import (
+    directed_option,
+    graph_argument,
+    json_option,
+    layout_options,
+    seed_option,
+    weights_option,
+)
 from grapin.cli.tables import print_table
+from grapin.cli.values import (
+    Values,
+    check_targets,
+    check_values_file,
+    collect,
+    find_paths,
+    print_paths,
+    print_top,
+    top,
+    write_values,
+)
 from grapin.cli.workload import prepare
 from grapin.counters import Counters
 from grapin.device import DEVICES, open_device
 from grapin.engine import Engine, Report
 from grapin.engine.verify import verify_answer
+from grapin.engine.warmup import STEPS, warm_up
 from grapin.errors import GrapinError, WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
@@ -37,6 +57,11 @@ from grapin.system import RUNNABLE, Unified, find_runnable
 from grapin.units import format_bytes, format_count, format_seconds
 from grapin.validation import check_integer, refuse
 
+ROWS = ("auto", "all", "summary")
+"""How batches are printed."""
+MANY = 20
+"""From so many batches on they are summed up, unless every row is asked for."""
+_RANKS = {"min": 0, "p50": 50, "p90": 90, "p99": 99, "max": 100}
 _COLUMNS = (
     "batch",
     "inserted",
@@ -70,7 +95,7 @@ class Outcome:
             "grapin": __version__,
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "origin": self.origin,
-            "program": engine.answers[0].program.name,
+            "program": ",".join(answer.program.name for answer in engine.answers),
             "sources": self._sources(),
             "system": engine.system.name,
             "device": engine.device,
@@ -83,8 +108,11 @@ class Outcome:
             "verified": self.verified,
         }
 
-    def print(self) -> None:
-        """Print one row for the start and one a batch."""
+    def print(self, rows: str = "all") -> None:
+        """Print one row for the start and one a batch, or one a quantity with its percentiles over all batches."""
+        if rows == "summary" or (rows == "auto" and len(self.reports) >= MANY):
+            self._print_summary()
+            return
         names = ["start", *(str(number) for number in range(1, len(self.reports) + 1))]
         reports = [self.engine.started, *self.reports]
         print_table(
@@ -96,6 +124,36 @@ class Outcome:
             ],
         )
 
+    def _print_summary(self) -> None:
+        """Print what occurred, not what lies between: a percentile is the value of one of the batches."""
+        shown = {name: (number, form) for name, number, form in self._quantities()}
+        rows = []
+        for name, (number, form) in shown.items():
+            values = [
+                number(report, edges) for report, edges in zip(self.reports, self.edges[1:], strict=True)
+            ]
+            ranks = np.percentile(values, list(_RANKS.values()), method="inverted_cdf") if values else ()
+            start = form(number(self.engine.started, self.edges[0]))
+            rows.append((name, start, *(form(rank.item()) for rank in ranks)))
+        columns = ("a batch", "start", *(_RANKS if self.reports else ()))
+        print_table(self._title(), columns, rows)
+        print(f"{format_count(len(self.reports))} batches; --rows all prints each.")
+
+    def _quantities(self) -> Iterator[tuple[str, Callable[[Report, int], float], Callable[[Any], str]]]:
+        """Yield what is summed up of a batch: what it is called, how it is found, how it is written."""
+        yield "inserted", lambda report, _: report.inserted, format_count
+        yield "deleted", lambda report, _: report.deleted, format_count
+        yield "ignored", lambda report, _: report.ignored, format_count
+        yield "update", lambda report, _: report.update_seconds, format_seconds
+        yield "compute", lambda report, _: report.compute_seconds, format_seconds
+        yield "changed", lambda report, _: report.changed, format_count
+        yield "edges read", lambda report, _: report.edges_read, format_count
+        yield "of all", lambda report, edges: report.edges_read / max(1, edges), "{:.4f}".format
+        if self._paged:
+            yield "pages", lambda report, _: report.counters.pages, format_count
+        else:
+            yield "bytes", lambda report, _: report.counters.link_bytes, format_bytes
+
     @property
     def _paged(self) -> bool:
         return isinstance(self.engine.system.transfer, Unified)
@@ -106,16 +164,18 @@ class Outcome:
 
     def _sources(self) -> list[str]:
         """Return the vertices that values start from, as the file names them; none where all do."""
-        program, labels = self.engine.answers[0].program, self.engine.graph.labels
-        sources = list(program.sources) if isinstance(program, Monotone) else []
+        programs, labels = [answer.program for answer in self.engine.answers], self.engine.graph.labels
+        sources = dict.fromkeys(
+            vertex for program in programs if isinstance(program, Monotone) for vertex in program.sources
+        )
         return [str(vertex if labels is None else labels.name(vertex)) for vertex in sources]
 
     def _title(self) -> str:
         engine = self.engine
-        program, graph = engine.answers[0].program, engine.graph
+        programs, graph = ", ".join(answer.program.name for answer in engine.answers), engine.graph
         names = self._sources()
         return (
-            f"{program.name}{' from ' if names else ''}{', '.join(names)} on {self.origin}: "
+            f"{programs}{' from ' if names else ''}{', '.join(names)} on {self.origin}: "
             f"{format_count(graph.vertices)} vertices, {format_count(graph.edges)} edges at the end; "
             f"system {engine.system.name}, device {engine.device}"
         )
@@ -142,7 +202,7 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
     "name",
     default="sssp",
     show_default=True,
-    help=f"{', '.join(PROGRAMS)}, or FILE.py:CLASS for one of your own.",
+    help=f"{', '.join(PROGRAMS)}, or FILE.py:CLASS for one of your own; several with commas.",
 )
 @click.option(
     "--source",
@@ -179,22 +239,39 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
     type=int,
     help="Threads of the CPU device.  [default: one a core; one where a trace is kept, so that it is always the same]",
 )
-@click.option("--undirected/--directed", default=None, help="Store both directions of each edge, or one.")
-@click.option(
-    "--weights",
-    default="keep",
-    show_default=True,
-    help="keep, ignore, absolute, shift, float32, round, or LOW:HIGH to draw whole numbers where a file has none.",
-)
+@directed_option
+@weights_option
 @layout_options
 @click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
-@click.option("--verify", is_flag=True, help="Hold the answer against the reference at the end.")
+@click.option("--verify", is_flag=True, help="Hold the answers against the reference at the end.")
 @click.option(
-    "--json",
-    "json_file",
+    "--values",
+    "values_file",
     metavar="FILE",
-    help="Write one JSON object to this file; - prints it instead of the table.",
+    help="Write the value of every vertex at the end to this file: .csv, .json, .parquet or .npz.",
 )
+@click.option(
+    "--top",
+    "best",
+    type=click.IntRange(min=1),
+    metavar="COUNT",
+    help="Print so many vertices with the best values at the end; of cc, the largest components.",
+)
+@click.option(
+    "--path",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="Print the way by which this vertex got its value; may be given several times.",
+)
+@click.option(
+    "--rows",
+    type=click.Choice(ROWS),
+    default=ROWS[0],
+    show_default=True,
+    help="A row for all batches, or a summary with percentiles; auto sums up where there are many.",
+)
+@json_option
 @seed_option
 @click.pass_context
 def command(
@@ -209,36 +286,45 @@ def command(
     threads: int | None,
     trace_file: str | None,
     verify: bool,
+    values_file: str | None,
+    best: int | None,
+    targets: tuple[str, ...],
+    rows: str,
     json_file: str | None,
     **options: Any,
 ) -> None:
-    """Keep an answer on GRAPH fresh under a stream of mutations.
+    """Keep answers on GRAPH fresh under a stream of mutations.
 
-    GRAPH may be `empty`, to start from nothing with --updates; - is standard input. Ctrl-C and SIGTERM end the run
-    after the batch it is in, with the report of all batches so far.
+    GRAPH may be `empty`, to start from nothing with --updates. - is standard input. Vertices are named as the file
+    names them. Ctrl-C and SIGTERM end the run after the batch it is in, with the report and the values of all batches
+    so far.
     """
-    program = find_program(name)
+    programs = find_programs(name)
     policy = find_runnable(system).cache
     open_device(device)
     if cache is not None:
         read_settings(cache, policy=policy, edge_bytes=0)
     check_workload(threads, options)
-    check_outputs(trace_file, printable=json_file, keep=(graph, options["updates"]))
-    status = Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ..."))
-    wanted = wanted_source(program, source)
-    with status:
+    check_values_file(values_file)
+    check_outputs(trace_file, values_file, printable=json_file, keep=(graph, options["updates"]))
+    wanted = wanted_source(programs, source)
+    with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")):
         stream, sources = prepare(graph, source=wanted, **options)
-        note_lack_of_weights(graph, program, stream)
-        status.update("Computing the first values (compiling, if this is the first time) ...")
-        engine = Engine(
-            stream.graph(),
-            make_program(program, None if wanted is None else sources),
-            system=system,
-            device=device,
-            threads=threads,
-            trace=trace_file is not None,
-            cache=cache,
-        )
+        note_lack_of_weights(graph, programs, stream)
+        ends = check_targets(targets, stream, programs)
+        store = stream.graph()
+    made = make_programs(programs, sources)
+    settings: dict[str, Any] = {
+        "system": system,
+        "device": device,
+        "threads": threads,
+        "trace": trace_file is not None,
+        "cache": cache,
+    }
+    with progress("Compiling", STEPS) as advance:
+        warm_up(store, made, **settings, advance=advance)
+    with Console(stderr=True).status("Computing the first values ..."):
+        engine = Engine(store, made, **settings)
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     origin = shown_name(graph)
     if options["updates"] is not None:
@@ -247,7 +333,19 @@ def command(
         reports, edges, failure = _apply_all(engine, islice(stream, count), count, interrupts)
         complaint = _complaint(engine) if verify and failure is None else None
         verified = (complaint is None) if verify and failure is None else None
-        _deliver(Outcome(origin, engine, reports, edges, options["seed"], verified), trace_file, json_file)
+        asked = failure is None and complaint is None  # an answer that is lost or wrong is none
+        values = collect(engine) if asked and (values_file is not None or best is not None) else None
+        if values is not None and values_file is not None:
+            write_values(values, values_file)
+        outcome = Outcome(origin, engine, reports, edges, options["seed"], verified)
+        answers: dict[str, Any] = {}
+        if values is not None and best is not None:
+            answers["top"] = top(values, best)
+        if asked and ends:
+            answers["paths"] = find_paths(engine, ends)
+        _deliver(outcome, answers, trace_file, json_file, rows)
+        if json_file != STANDARD_OUTPUT:
+            _print_answers(answers, values)
     if failure is not None:
         raise failure
     if complaint is not None:
@@ -270,30 +368,49 @@ def check_workload(threads: int | None, options: dict[str, Any]) -> None:
             check_integer(name, value, least=1)
 
 
-def wanted_source(program: type[Program], source: str) -> str | None:
-    """Return which vertices values start from; None for a program that starts everywhere, which takes no --source."""
-    if issubclass(program, Monotone) and program.start is None:
+def find_programs(names: str) -> list[type[Program]]:
+    """Return the programs that `--program` names, each once: reports and columns are told apart by their names."""
+    programs = [find_program(name.strip()) for name in names.split(",")]
+    if len({program.name for program in programs}) < len(programs):
+        refuse("program", names, "name each program once")
+    return programs
+
+
+def has_sources(program: type[Program]) -> bool:
+    """Tell whether values start from some vertices only."""
+    return issubclass(program, Monotone) and program.start is None
+
+
+def wanted_source(programs: Sequence[type[Program]], source: str) -> str | None:
+    """Return which vertices values start from; None for programs that start everywhere, which take no --source."""
+    if any(map(has_sources, programs)):
         return source
     if source != "auto":
-        refuse("source", source, f"be left out: {program.name} starts at every vertex")
+        names = " and ".join(program.name for program in programs)
+        refuse("source", source, f"be left out: {names} starts at every vertex")
     return None
 
 
-def note_lack_of_weights(graph: str, program: type[Program], stream: Stream) -> None:
+def note_lack_of_weights(graph: str, programs: Sequence[type[Program]], stream: Stream) -> None:
     """Say where a program that reads weights has none to read: what it computes then is another question."""
     if stream.start is None or stream.start.weight is not None:
         return
-    if issubclass(program, Monotone) and program.weighted:
-        click.echo(
-            f"grapin: note: {shown_name(graph)} has no weights, so that every edge counts 1 for {program.name}; "
-            "--weights 1:64 draws some",
-            err=True,
-        )
+    for program in programs:
+        if issubclass(program, Monotone) and program.weighted:
+            click.echo(
+                f"grapin: note: {shown_name(graph)} has no weights, so that every edge counts 1 for {program.name}; "
+                "--weights 1:64 draws some",
+                err=True,
+            )
 
 
-def make_program(program: type[Program], sources: list[int] | None) -> Program:
-    """Make a program that starts from these vertices, or one that has no sources."""
-    if sources is None:
+def make_programs(programs: Sequence[type[Program]], sources: list[int]) -> list[Program]:
+    """Make programs that start from these vertices, as far as they have sources."""
+    return [_made(program, sources) for program in programs]
+
+
+def _made(program: type[Program], sources: list[int]) -> Program:
+    if not has_sources(program):
         return program()
     assert issubclass(program, Monotone)
     return program(sources)
@@ -318,11 +435,12 @@ def _apply_all(
 
 
 def _complaint(engine: Engine) -> str | None:
-    """Return what is wrong with the answer, if anything is."""
-    try:
-        verify_answer(engine.answers[0], engine.graph)
-    except WrongAnswer as error:
-        return str(error)
+    """Return what is wrong with the first answer that is, if any."""
+    for answer in engine.answers:
+        try:
+            verify_answer(answer, engine.graph)
+        except WrongAnswer as error:
+            return str(error) if len(engine.answers) == 1 else f"{answer.program.name}: {error}"
     return None
 
 
@@ -332,15 +450,25 @@ def _verified(program: Program) -> str:
     return "every value is" if tolerance is None else f"values are, within a sum of errors of {tolerance:g},"
 
 
-def _deliver(outcome: Outcome, trace_file: str | None, json_file: str | None) -> None:
+def _deliver(
+    outcome: Outcome, answers: dict[str, Any], trace_file: str | None, json_file: str | None, rows: str
+) -> None:
     if trace_file is not None:
         write_whole(trace_file, outcome.engine.trace.save)
-    text = json.dumps(outcome.record())
+    text = json.dumps(outcome.record() | answers)
     if json_file == STANDARD_OUTPUT:
         click.echo(text)
         return
     if json_file is not None:  # before anything is printed: who reads that may stop
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
-    outcome.print()
+    outcome.print(rows)
     if outcome.verified:
-        click.echo(f"Verified: {_verified(outcome.engine.answers[0].program)} the reference's.")
+        for answer in outcome.engine.answers:
+            whose = "" if len(outcome.engine.answers) == 1 else f"{answer.program.name}: "
+            click.echo(f"Verified: {whose}{_verified(answer.program)} the reference's.")
+
+
+def _print_answers(answers: dict[str, Any], values: Values | None) -> None:
+    if values is not None and "top" in answers:
+        print_top(values, answers["top"])
+    print_paths(answers.get("paths", {}))

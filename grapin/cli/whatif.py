@@ -14,7 +14,14 @@ import click
 from rich.console import Console
 
 from grapin.cli import run
-from grapin.cli.options import cluster_option, count_processes, processes_option
+from grapin.cli.options import (
+    cluster_option,
+    count_processes,
+    gpu_memory_option,
+    json_option,
+    oversubscribe_option,
+    processes_option,
+)
 from grapin.cli.plots import check_plot, plot
 from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
@@ -35,7 +42,7 @@ from grapin.sim.families import (
     usual_members,
 )
 from grapin.sim.machines import MACHINES
-from grapin.sim.predict import Combination, combine, replay, sweep
+from grapin.sim.predict import Combination, combine, memory_settings, replay, sweep
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline
 from grapin.spool import shown_name
@@ -122,7 +129,7 @@ WORKLOAD = (
     "insertions",
     "updates",
     "threads",
-    "undirected",
+    "directed",
     "weights",
     "columns",
     "ids",
@@ -134,7 +141,7 @@ _SMALL = 1_000_000
 
 
 @click.command()
-@click.argument("source_of_traces", metavar="TRACE-or-GRAPH")
+@click.argument("graph", metavar="GRAPH-or-TRACE")
 @click.option(
     "--machine",
     "machines",
@@ -155,6 +162,8 @@ _SMALL = 1_000_000
     metavar="NUMBER=VALUE",
     help="Change a number of the machines, such as link.generation=5; several values with commas are all tried.",
 )
+@gpu_memory_option
+@oversubscribe_option
 @click.option(
     "--from",
     "smaller",
@@ -164,9 +173,7 @@ _SMALL = 1_000_000
 )
 @processes_option
 @cluster_option
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write one JSON object; - prints it instead of the table."
-)
+@json_option
 @click.option("--plot", "plot_file", metavar="FILE", help="Draw times and bytes: .svg, .png or .pdf.")
 @click.option(
     "--timeline", "timeline_file", metavar="FILE", help="Write what happens when, for ui.perfetto.dev."
@@ -175,11 +182,13 @@ _SMALL = 1_000_000
 def command(
     context: click.Context,
     /,
-    source_of_traces: str,
+    graph: str,
     machines: str,
     systems: str,
     caches: str | None,
     settings: tuple[str, ...],
+    gpu_memory: str | None,
+    oversubscribe: str | None,
     smaller: str | None,
     processes: int | None,
     cluster: str | None,
@@ -194,9 +203,10 @@ def command(
     that the systems need; the options that say what is run are those of `grapin run`. `degrees:FILE` stands for a graph
     of which only the degrees are known, one a line.
     """
-    combinations = combine(machines.split(","), systems.split(","), _split(caches), settings)
+    memory = memory_settings(gpu_memory, oversubscribe)
+    combinations = combine(machines.split(","), systems.split(","), _split(caches), (*settings, *memory))
     workers = count_processes(processes, cluster)
-    check_outputs(timeline_file, plot_file, printable=json_file, keep=(source_of_traces,))
+    check_outputs(timeline_file, plot_file, printable=json_file, keep=(graph,))
     if plot_file is not None:
         check_plot(plot_file)
     if timeline_file is not None and len(combinations) > 1:
@@ -207,23 +217,19 @@ def command(
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for without a cluster")
         check_cluster(cluster)
-    if is_trace(source_of_traces):
-        check_unrun(context, source_of_traces, WORKLOAD)
-    elif must_extrapolate(source_of_traces, smaller):
+    if is_trace(graph):
+        check_unrun(context, graph, WORKLOAD)
+    elif must_extrapolate(graph, smaller):
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
-        found = predict_family(source_of_traces, smaller, combinations, workload, cluster)
-        title = f"{workload['name']} on {shown_name(source_of_traces)}, extrapolated"
-        about = {"origin": source_of_traces, "extrapolated": [_errors(one) for one in found]}
+        found = predict_family(graph, smaller, combinations, workload, cluster)
+        title = f"{workload['name']} on {shown_name(graph)}, extrapolated"
+        about = {"origin": graph, "extrapolated": [_errors(one) for one in found]}
         remarks = [error_line(found), *unsourced_lines(combinations)]
         _deliver(title, about, [one.prediction for one in found], json_file, plot_file, remarks)
         return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
-    recording = (
-        Recording.load(source_of_traces)
-        if is_trace(source_of_traces)
-        else record(source_of_traces, repairs, **workload)
-    )
+    recording = Recording.load(graph) if is_trace(graph) else record(graph, repairs, **workload)
     predictions = _predict(recording, combinations, workers, cluster, timeline_file)
     remarks = unsourced_lines(combinations)
     _deliver(recording.title, recording.record(), predictions, json_file, plot_file, remarks)
@@ -247,9 +253,8 @@ def _predict(
         (one,) = combinations
         timeline = Timeline()
         with Console(stderr=True).status("Following every request ..."):
-            found = replay(
-                recording.trace(one.system), one.system, one.machine, cache=one.cache, timeline=timeline
-            )
+            trace = recording.trace(one.system)
+            found = replay(trace, one.system, one.machine_for(trace), cache=one.cache, timeline=timeline)
         write_whole(timeline_file, timeline.save)
         return [found]
     lists = sum(len(recording.trace(one.system)) for one in combinations)

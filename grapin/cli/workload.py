@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import edge_keys
-from grapin.cli.options import read_edges
+from grapin.cli.options import draw_weights, read_edges, weight_range
 from grapin.edges import EdgeList, Labels, check_exact
 from grapin.errors import InvalidArgument, WrongAnswer
-from grapin.files.weights import WEIGHTS
 from grapin.generators import is_specification
 from grapin.graph import Graph
 from grapin.loading import standing_edges
-from grapin.random import Draws
 from grapin.spool import is_standard_input, shown_name
 from grapin.stream import Stream, temporal, workload
-from grapin.validation import check_choice, refuse
+from grapin.validation import refuse
 
 _NUMBER = re.compile(r"-?[0-9]+")
 
@@ -48,7 +46,7 @@ def prepare(
     batch_size: int | None,
     insertions: float,
     updates: str | None,
-    undirected: bool | None,
+    directed: bool | None,
     weights: str,
     columns: str | None = None,
     ids: str = "auto",
@@ -59,17 +57,17 @@ def prepare(
     A small graph is sampled in batches that it has edges for, unless their size is given. Where a generated graph is
     changed by a file of updates, `columns` are the file's.
     """
-    low_high = _range(weights)
+    low_high = weight_range(weights)
     if updates is not None and is_standard_input(graph) and is_standard_input(updates):
         refuse("updates", updates, "be a file where GRAPH is standard input, which holds one of them")
     reading: dict[str, Any] = {
-        "directed": None if undirected is None else not undirected,
+        "directed": directed,
         "weights": "keep" if low_high else weights,
         "columns": columns,
         "ids": ids,
     }
     made = _of_generator(low_high, columns, updates) if is_specification(graph) else {}
-    edges = _weighted(read_edges(graph, seed, **reading | made), low_high, seed)
+    edges = draw_weights(read_edges(graph, seed, **reading | made), low_high, seed)
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")
@@ -82,7 +80,7 @@ def prepare(
         stream = workload(edges, batches=count, size=size, insertions=insertions, seed=seed)
         assert stream.start is not None
         return Prepared(stream, _sources(source, stream.start))
-    events = _weighted(read_edges(updates, seed, **reading), low_high, seed + 1)
+    events = draw_weights(read_edges(updates, seed, **reading), low_high, seed + 1)
     if graph == NOTHING:
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
@@ -140,25 +138,6 @@ def _vertex(text: str, source: str, edges: EdgeList) -> int:
         refuse("source", text, "be a vertex of the graph, or auto")
     vertex = text if names else int(text)
     return int(vertex) if labels is None else labels.vertex(vertex)
-
-
-def _range(weights: str) -> tuple[int, int] | None:
-    low, colon, high = weights.partition(":")
-    if not colon:
-        check_choice("weights", weights, WEIGHTS)
-        return None
-    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high) < 2**31):
-        raise InvalidArgument(f"weights={weights!r} must be LOW:HIGH with whole numbers, such as 1:64")
-    return int(low), int(high)
-
-
-def _weighted(edges: EdgeList, low_high: tuple[int, int] | None, seed: int) -> EdgeList:
-    """Draw weights for edges that have none."""
-    if low_high is None or edges.weight is not None:
-        return edges
-    low, high = low_high
-    drawn = Draws(seed, "weights").below(high - low + 1, len(edges)) + low
-    return replace(edges, weight=drawn.astype(np.int32))
 
 
 def _joined(edges: EdgeList, events: EdgeList) -> EdgeList:

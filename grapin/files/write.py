@@ -3,8 +3,8 @@
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +27,9 @@ _OPEN: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".zst": zstandard.open,
 }
+_COMPRESSED = _OPEN.keys() - {""}
+_TEXT = {".txt", ".csv", ".json"}
+"""Formats that are worth compressing; the others do it themselves."""
 
 
 def write_edges(edges: EdgeList, file: str) -> None:
@@ -34,11 +37,8 @@ def write_edges(edges: EdgeList, file: str) -> None:
 
     A file of that name is replaced when all is written; until then, and if anything fails, it stays.
     """
-    path = Path(file)
-    compression = path.suffix if path.suffix in _OPEN else ""
-    form = Path(path.stem).suffix if compression else path.suffix
-    write = _WRITERS.get(form)
-    if write is None or (compression and form not in {".txt", ".csv"}):
+    form = ending_of(file, _WRITERS)
+    if form is None:
         raise InvalidArgument(
             f"file={file!r} must end in .txt or .csv (then perhaps .gz, .bz2, .xz or .zst), .npz or .parquet"
         )
@@ -46,10 +46,24 @@ def write_edges(edges: EdgeList, file: str) -> None:
 
     def write_rows(partial: Path) -> None:
         # Opened here: not every compressor closes its file when the disk is full.
-        with partial.open("wb") as raw, _OPEN[compression](raw, "wb") as sink:
-            write(edges, sink)
+        with partial.open("wb") as raw, compressed(raw, file) as sink:
+            _WRITERS[form](edges, sink)
 
     write_whole(file, write_rows)
+
+
+def ending_of(file: str, known: Collection[str]) -> str | None:
+    """Return which known ending a file's name has, that of a compression aside; None where it has no such."""
+    path = Path(file)
+    form = Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
+    fits = form in known and (path.suffix == form or form in _TEXT)
+    return form if fits else None
+
+
+def compressed(raw: IO[bytes], file: str) -> AbstractContextManager[IO[bytes]]:
+    """Open what compresses to `raw` as the file's name asks for."""
+    opened: AbstractContextManager[IO[bytes]] = _OPEN.get(Path(file).suffix, _OPEN[""])(raw, "wb")
+    return opened
 
 
 def _columns(edges: EdgeList) -> Columns:

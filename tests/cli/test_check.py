@@ -59,7 +59,7 @@ def without_numbers(lines: list[str]) -> list[str]:
 
 def test_the_script_is_written_and_fails_as_it_says(tmp_path: Path, capsys: Captured) -> None:
     script = tmp_path / "failing.py"
-    options = ["--device", FORGETFUL, "--program", "sssp", "--weights", "0:9", "--save", str(script)]
+    options = ["--device", FORGETFUL, "--program", "sssp", "--weights", "0:9", "--out", str(script)]
     assert main(["check", *options]) == 1
     assert f"Written to {script}" in capsys.readouterr().out
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
@@ -69,7 +69,7 @@ def test_the_script_is_written_and_fails_as_it_says(tmp_path: Path, capsys: Capt
 
 
 def test_a_failure_on_a_graph_is_cut_down_to_a_few_of_its_edges(capsys: Captured) -> None:
-    options = ["--device", FORGETFUL, "--program", "sssp", "--graph", "rmat:5", *HERE]
+    options = ["--device", FORGETFUL, "--program", "sssp", "rmat:5", *HERE]
     assert main(["check", *options]) == 1
     shown = re.search(r"Shrunk from (\d+) edges? .* to (\d+) edges? and (\d+) mut", capsys.readouterr().out)
     assert shown is not None
@@ -87,7 +87,7 @@ def test_right_answers_make_a_table_and_exit_code_0(tmp_path: Path, capsys: Capt
         "reference",
         "--system",
         "bounded,grapin",
-        "--save",
+        "--out",
         str(script),
     ]
     assert main(["check", *options, "--examples", "5"]) == 0
@@ -126,7 +126,7 @@ def test_a_rule_that_breaks_where_no_stream_leads_is_a_failure_too(tmp_path: Pat
         "        return value + weight if value < 777 else value + 1\n"
     )
     asked = ["--program", f"{program}:Bent", "--device", "reference", "--weights", "0:9"]
-    assert main(["check", *asked, "--examples", "1", "--save", str(script)]) == 1
+    assert main(["check", *asked, "--examples", "1", "--out", str(script)]) == 1
     sentence = "Bent.edge must keep order, but 776 is better than 777"
     assert f"{program}:Bent: its rule failed: BrokenRule: {sentence}" in capsys.readouterr().out
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
@@ -243,11 +243,11 @@ def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured)
         (["--system", "bonded"], "did you mean 'bounded'"),
         (["--weights", "9:0"], "--weights 9:0 must be none, LOW:HIGH"),
         (["--weights", "0:4294967296"], "--weights 0:4294967296 must end below"),
-        (["--graph", "rmat:4", "--weights", "none"], "must fit the graph's weights (int32)"),
+        (["rmat:4", "--weights", "none"], "must fit the graph's weights (int32)"),
         (["--examples", "0"], "--examples 0 must be at least 1"),
         (["--processes", "0"], "--processes 0 must be at least 1"),
         (["--processes", "2", "--cluster", "tcp://x:1"], "--processes 2 must be left out"),
-        (["--save", "nowhere/failing.py"], "must be in a directory that exists"),
+        (["--out", "nowhere/failing.py"], "must be in a directory that exists"),
         (["--cache", "10%", "--system", "grapin-zc"], "has no use under --system grapin-zc"),
         (["--cache", "10%", "--device", "reference"], "must be left out on --device reference"),
     ],

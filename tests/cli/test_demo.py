@@ -16,7 +16,7 @@ from grapin.sim.machines import MACHINES
 
 pytest.importorskip("plotly", reason="a report needs plotly")
 
-SMALL = ["--graph", "rmat:7", "--batches", "2", "--size", "40"]
+SMALL = ["rmat:7", "--batches", "2", "--batch-size", "40"]
 
 
 def _data(report: Path) -> dict[str, Any]:
@@ -66,16 +66,16 @@ def test_requests_that_the_model_does_not_predict_are_an_error_and_no_report(
 def test_a_graph_of_a_few_edges_is_sampled_in_batches_that_it_has_edges_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo", "--graph", "path:9", "--batches", "2", "--out", str(tmp_path / "report.html")]) == 0
+    assert main(["demo", "path:9", "--batches", "2", "--out", str(tmp_path / "report.html")]) == 0
     assert "2 batches of 1 mutations" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--size", "x"], "Invalid value for '--size'"),
+        (["--batch-size", "x"], "Invalid value for '--batch-size'"),
         (["--batches", "0"], "--batches 0 must be at least 1"),
-        (["--graph", "star:3", "--size", "9", "--batches", "1"], "at most 2 edges of the graph, not 9"),
+        (["star:3", "--batch-size", "9", "--batches", "1"], "at most 2 edges of the graph, not 9"),
         (["--machine", "a500"], "(did you mean 'a5000'?)"),
         (["--set", "gpu.memory"], "--set gpu.memory must be NUMBER=VALUE"),
         (["--device", "gpu"], "--device gpu must be one of"),

@@ -107,9 +107,9 @@ REFUSED = [
     ("convert binary.txt graph.csv", "holds binary data"),
     ("convert words.txt graph.csv --columns source", "must name each column"),
     ("info broken.npz", "must be a readable .npz archive"),
-    ("doctor --device cup", "'cup' is not one of"),
+    ("doctor --device cup", "--device cup must be one of"),
     ("doctor extra", "unexpected extra argument"),
-    ("demo --graph folder", "must be a file, not a directory"),
+    ("demo folder", "must be a file, not a directory"),
     ("demo --machine h10", "did you mean 'h100'?"),
     ("demo --batches 0", "--batches 0 must be at least 1"),
     ("check --program pagernk", "did you mean 'pagerank'?"),
@@ -118,7 +118,7 @@ REFUSED = [
     ("bench qick", "qick must be one of default, quick"),
     ("bench broken.toml", "broken.toml: is not a suite written as TOML"),
     ("bench quick --peers scypi", "did you mean 'scipy'?"),
-    ("bench quick --graphs folder", "must be a file, not a directory"),
+    ("bench quick folder", "must be a file, not a directory"),
     ("bench quick --out folder", "folder must be a file that can be written"),
     ("bench --against binary.txt", "binary.txt: cannot be read"),
     ("compare broken.npz", "must be a readable .npz archive"),
@@ -126,7 +126,7 @@ REFUSED = [
     ("compare path:9 --calibrate folder", "folder must be a file that can be written"),
     ("generate paht:9 graph.csv", "did you mean 'path'?"),
     ("convert path:9 graph.csv --columns a,b", "--columns a,b must be left out"),
-    ("check --save folder", "folder must be a file that can be written"),
+    ("check --out folder", "folder must be a file that can be written"),
 ]
 
 

@@ -66,7 +66,7 @@ def test_a_run_prints_ours_beside_the_published_and_the_ratio_and_says_why_they_
 
 def test_every_run_adds_a_line_that_says_all_it_hangs_on(tmp_path: Path) -> None:
     for _ in range(2):
-        assert main(["experiments", "run", "small", "--quick", "--output", str(tmp_path / "new" / "er")]) == 0
+        assert main(["experiments", "run", "small", "--quick", "--out", str(tmp_path / "new" / "er")]) == 0
     lines = (tmp_path / "new" / "er" / "small.jsonl").read_text().splitlines()
     assert len(lines) == 2
     record = json.loads(lines[0])
@@ -175,7 +175,7 @@ def test_a_figure_is_the_same_bytes_from_the_same_record(tmp_path: Path) -> None
     pytest.importorskip("matplotlib")
     drawn = []
     for _ in range(2):
-        main(["experiments", "run", "small", "--output", str(tmp_path / "out")])
+        main(["experiments", "run", "small", "--out", str(tmp_path / "out")])
         drawn.append((tmp_path / "out" / "small.svg").read_bytes())
     assert drawn[0] == drawn[1]
     assert b"half of theirs" in drawn[0]
@@ -188,7 +188,7 @@ def test_a_figure_is_the_same_bytes_from_the_same_record(tmp_path: Path) -> None
         (["run", "smal"], "did you mean 'small'?"),
         (["run"], "name at least one experiment"),
         (["run", "small", "--all"], "name at least one experiment"),
-        (["run", "small", "--output", __file__], "is a file"),
+        (["run", "small", "--out", __file__], "is a file"),
         (["lst"], "No such command 'lst'"),
     ],
 )
@@ -207,7 +207,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured
     monkeypatch.setattr(records, "measured", None)
     (tmp_path / "small.svg").mkdir()
     for folder in (tmp_path, Path(__file__) / "below"):
-        assert main(["experiments", "run", "small", "--output", str(folder)]) == 2
+        assert main(["experiments", "run", "small", "--out", str(folder)]) == 2
         assert "must be a f" in capsys.readouterr().err
 
 
@@ -264,7 +264,7 @@ def test_ctrl_c_ends_a_run_and_writes_nothing(monkeypatch: pytest.MonkeyPatch, t
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(records, "measured", interrupted)
-    assert main(["experiments", "run", "small", "--output", str(tmp_path / "out")]) == 130
+    assert main(["experiments", "run", "small", "--out", str(tmp_path / "out")]) == 130
     assert not (tmp_path / "out").exists()
 
 

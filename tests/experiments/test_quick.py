@@ -19,7 +19,7 @@ def test_an_experiment_runs_quickly_and_records_and_draws_what_it_prints(
         experiment = find(name)
     except MissingDependency as error:
         pytest.skip(str(error))
-    code = main(["experiments", "run", name, "--quick", "--output", str(tmp_path)])
+    code = main(["experiments", "run", name, "--quick", "--out", str(tmp_path)])
     printed = capsys.readouterr()
     if code and "pip install" in printed.err:
         pytest.skip(printed.err)
