@@ -129,3 +129,31 @@ def test_every_file_that_holds_a_command_is_listed() -> None:
     folder = Path(entry.__file__).parent
     holding = {file.stem for file in folder.glob("*.py") if "\ndef command(" in file.read_text()}
     assert holding == set(COMMANDS)
+
+
+def test_weights_are_asked_for_alike_in_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare, drawn, none = (str(tmp_path / name) for name in ("bare.csv", "drawn.csv", "none.csv"))
+    assert main(["generate", "path:9", none, "--weights", "ignore"]) == 0
+    assert "weight" not in Path(none).read_text()
+    assert main(["generate", "path:9", drawn, "--weights", "5:5"]) == 0
+    assert {line.split(",")[-1] for line in Path(drawn).read_text().splitlines()[1:]} == {"5"}
+    assert main(["convert", none, bare, "--weights", "7:7"]) == 0
+    assert {line.split(",")[-1] for line in Path(bare).read_text().splitlines()[1:]} == {"7"}
+    capsys.readouterr()
+    assert main(["info", none, "--weights", "1:9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["weights"] == "int32"
+    assert main(["info", none, "--weights", "heavy"]) == 2
+    assert "--weights heavy must be one of" in capsys.readouterr().err
+
+
+def test_info_writes_its_object_to_a_file_as_the_others_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "facts.json"
+    assert main(["info", "grid:3:4", "--json", str(file)]) == 0
+    assert json.loads(file.read_text())["vertices"] == 12
+    assert "largest degree" in capsys.readouterr().out
+    assert main(["info", "grid:3:4", "--json=-"]) == 0
+    assert json.loads(capsys.readouterr().out)["vertices"] == 12

@@ -425,3 +425,60 @@ def test_a_trace_in_place_of_a_graph_is_told_where_it_belongs(
     assert (
         "is the trace of a run, not a graph: give it to grapin whatif or compare" in capsys.readouterr().err
     )
+
+
+def quantities(text: str) -> dict[str, list[str]]:
+    """Return the rows of a summary by their names; times and sizes are split from their units."""
+    names = (
+        "inserted",
+        "deleted",
+        "ignored",
+        "update",
+        "compute",
+        "changed",
+        "edges read",
+        "of all",
+        "bytes",
+    )
+    return {
+        name: line.strip().removeprefix(name).split()
+        for line in text.splitlines()
+        for name in names
+        if line.strip().startswith(name + " ")
+    }
+
+
+def test_many_batches_are_summed_up_and_every_row_comes_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["run", "rmat:8:8", "--batches", "100", "--batch-size", "8", "--device", "reference"]
+    file = tmp_path / "run.json"
+    assert main([*asked, "--json", str(file)]) == 0
+    shown = capsys.readouterr().out
+    rows = quantities(shown)
+    found = json.loads(file.read_text())
+    assert len(found["batches"]) == 100
+    assert shown.endswith("100 batches; --rows all prints each.\n")
+    changed = sorted(batch["changed"] for batch in found["batches"])
+    # The rank of a percentile among a hundred is the percentile itself.
+    expected = [found["initial"]["changed"], changed[0], changed[49], changed[89], changed[98], changed[99]]
+    assert [int(one.replace(",", "")) for one in rows["changed"]] == expected
+    assert rows["inserted"] == ["0", "4", "4", "4", "4", "4"]
+    assert main([*asked, "--rows", "all"]) == 0
+    first = [line.split()[0] for line in capsys.readouterr().out.splitlines() if len(line.split()) > 10]
+    assert first[-101:] == ["start", *map(str, range(1, 101))]
+
+
+def test_a_few_batches_are_rows_unless_a_summary_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", "rmat:6:4", "--batches", "3", "--batch-size", "4", "--device", "reference"]
+    assert main(asked) == 0
+    assert "p50" not in capsys.readouterr().out
+    assert main([*asked, "--rows", "summary"]) == 0
+    assert "p50" in capsys.readouterr().out
+
+
+def test_a_run_without_batches_is_summed_up_too(events: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(events).write_text("source,target,change,time\n")
+    asked = ["run", "path:3", "--updates", events, "--weights", "ignore", "--device", "reference"]
+    assert main([*asked, "--rows", "summary"]) == 0
+    assert "0 batches" in capsys.readouterr().out
