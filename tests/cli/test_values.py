@@ -113,6 +113,7 @@ def test_compressed_text_holds_the_same(asked: list[str], tmp_path: Path) -> Non
 def test_values_are_those_of_the_engine_under_numbers_that_are_not_dense(tmp_path: Path) -> None:
     """A generated graph under other names: each value must be the one that the same graph has under its ids."""
     edges = grapin.generate("rmat:6:3", seed=3)
+    assert edges.weight is not None
     file = tmp_path / "graph.csv"
     file.write_text(
         "source,target,weight\n"
@@ -120,7 +121,7 @@ def test_values_are_those_of_the_engine_under_numbers_that_are_not_dense(tmp_pat
             f"{1000 - 7 * u},{1000 - 7 * v},{w}\n"
             for u, v, w in zip(
                 edges.source.tolist(), edges.target.tolist(), edges.weight.tolist(), strict=True
-            )  # type: ignore[union-attr]
+            )
         )
     )
     out = tmp_path / "values.csv"

@@ -131,7 +131,8 @@ def graph_of(weights: str, *, directed: bool = True) -> Graph:
 def test_the_graph_is_left_as_it_was_and_every_step_is_told(device: str) -> None:
     if device == "cudasim":
         pytest.importorskip("numba_cuda", reason="the simulator needs numba-cuda")
-    graph, told = graph_of("int32"), []
+    graph = graph_of("int32")
+    told: list[float] = []
     before = [column.tolist() for column in graph.edge_arrays() if column is not None]
     program = grapin.SSSP({2: 5, 3: 1})
     warm_up(graph, program, device=device, advance=told.append)
