@@ -22,7 +22,8 @@ from grapin.errors import InvalidArgument
 from grapin.files.write import compressed, ending_of
 from grapin.outputs import write_whole
 from grapin.programs import ConnectedComponents
-from grapin.programs.program import UNREACHED, Monotone, Program
+from grapin.programs.program import Monotone, Program
+from grapin.programs.starting import UNREACHED
 from grapin.stream import Stream
 from grapin.units import format_count
 from grapin.validation import refuse

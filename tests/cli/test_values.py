@@ -15,6 +15,7 @@ from grapin.cli import run as run_module
 from grapin.cli import values as values_module
 from grapin.cli.main import main
 from grapin.errors import WrongAnswer
+from grapin.programs.starting import UNREACHED
 
 EVENTS = (
     "source,target,weight,change,time\n"
@@ -133,7 +134,7 @@ def test_values_are_those_of_the_engine_under_numbers_that_are_not_dense(tmp_pat
     for program in (grapin.SSSP(0), grapin.BFS(0)):
         engine = grapin.Engine(graph, program, device="reference")
         expected = {
-            str(1000 - 7 * vertex): None if value == grapin.programs.program.UNREACHED else str(value)
+            str(1000 - 7 * vertex): None if value == UNREACHED else str(value)
             for vertex, value in enumerate(engine.values.tolist())
             if vertex in used
         }
