@@ -1,1 +1,1 @@
-"""Measurements: each module runs as `python -m experiments.NAME` and says what it found."""
+"""Measurements: each module here answers one question; `grapin experiments run NAME` asks it."""

@@ -9,7 +9,6 @@ cached as 4 GB are of the paper's graphs at 8 bytes an edge. It also says what i
 within a batch*, all but their first time there, and *again across batches*, which a batch before it has read; so do we.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
-from experiments.grapin_runs import ORIGINALS
+from experiments.lib.bars import DATA, Bar
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import ORIGINALS
 from experiments.reads import weighted
 from grapin.cache import CacheSettings, replay
 from grapin.cache.settings import ELEMENT
@@ -257,6 +256,3 @@ EXPERIMENT = Experiment(
         "room": ROOM,
     },
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

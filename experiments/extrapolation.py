@@ -1,18 +1,14 @@
 """How far off is a prediction for a graph that was not run? One that can be run is predicted from smaller ones.
 
-    python -m experiments.extrapolation [--quick]
-
 Smaller graphs of the family are run with GPU memory and cache scaled to the same part of the graph, and extrapolated as
 `grapin whatif --from` does it; then the large one is run, and both are compared.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, percents, sentence, span, told
+from experiments.lib.bars import Bar, figures, percents, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.cli.recording import record
 from grapin.sim.extrapolate import extrapolate, scaled
 from grapin.sim.families import members, nominal_size
@@ -79,6 +75,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"predicted": FULL[0], "from": FULL[1], "systems": SYSTEMS, "cache": CACHE},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

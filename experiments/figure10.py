@@ -1,20 +1,17 @@
 """How soon do hot lists on the device pay? What they gain batch by batch, and when they have settled.
 
-    python -m experiments.figure10 [--quick]
-
 Ten batches of 100K mutations under the published repair, of graphs that stand in for uk-2007, with and without Grapin's
 4 GB for hot lists; times are predicted for its machine and for the size of its graph (`varying.py`). Grapin's cache
 learns from batches alone: it begins empty. Ours also counts what the first values read before any batch. Both are here.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCH, BATCHES, MACHINE, Miniature, miniatures, record
-from experiments.panels import panels
-from experiments.varying import EDGES, PROGRAMS
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCH, BATCHES, MACHINE, Miniature, miniatures, record
+from experiments.lib.varying import EDGES, PROGRAMS
 from grapin.sim import Prediction, replay
 from grapin.trace import Trace
 
@@ -121,6 +118,3 @@ EXPERIMENT = Experiment(
         "machine": MACHINE,
     },
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

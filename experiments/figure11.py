@@ -1,21 +1,18 @@
 """Does it matter how large batches are? Two programs under three systems, from tiny batches to 3 % of the edges.
 
-    python -m experiments.figure11 [--quick]
-
 Ten batches, half insertions and half deletions, on two graphs that stand in for uk-2007, of which 100M edges are 3 %;
 times are predicted for Grapin's machine and for the size of its graph (`varying.py`). Grapin goes down to single
 mutations. Here a batch has the part of them that the graph has of the edges, and sizes that leave fewer than 90 are
 left out: what so few read hangs on which edges were drawn.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCHES, EDGES, MACHINE, Miniature, miniatures
-from experiments.panels import panels
-from experiments.varying import PROGRAMS, over, span, time_bars
+from experiments.lib.bars import Bar
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCHES, EDGES, MACHINE, Miniature, miniatures
+from experiments.lib.varying import PROGRAMS, over, span, time_bars
 
 QUESTION = "Does it matter how large batches are, from tiny ones to 3 % of all edges?"
 ORIGINAL = "UK"  # Grapin, section 7.3: a graph of which 100M edges are 3 %
@@ -85,6 +82,3 @@ EXPERIMENT = Experiment(
         "machine": MACHINE,
     },
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """How much room for hot lists is enough? From none to all edges, on Grapin's two GPUs.
 
-    python -m experiments.figure12 [--quick]
-
 Ten batches of 100K mutations under the published repair. A run is recorded once and replayed with as large a part of
 its edges cached as so many GB are of Grapin's graph; times are predicted for that graph's size (`varying.py`).
 Grapin's text names friendster, where 22 GB are all edges with their weights, and its caption uk-2007. A generated graph
@@ -12,17 +10,16 @@ longer: shortest paths on friendster come to 3.0 G edges/s then, and Table 8 has
 has what room for all edges gains over 4 GB where edges take at least as long as at 3.0 G edges/s.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCH, BATCHES, BILLION, Miniature, at_hand, miniatures, record
-from experiments.panels import panels
-from experiments.varying import EDGES, span
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCH, BATCHES, BILLION, Miniature, at_hand, miniatures, record
+from experiments.lib.varying import EDGES, span
 from grapin.sim import replay
 from grapin.sim.predict import edge_bytes
 from grapin.trace import Trace
@@ -132,6 +129,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x="GB for hot lists", y="times as fast as without"),
     configuration={"originals": (GENERATED, REAL), "edges": EDGES, "batches": BATCHES, "batch": BATCH},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,19 +1,16 @@
 """Does it matter how much of a batch is deletions? Two programs under three systems, from none to nothing else.
 
-    python -m experiments.figure13 [--quick]
-
 Ten batches of 100K mutations, on two graphs that stand in for uk-2007; times are predicted for Grapin's machine and for
 the size of its graph (`varying.py`). Grapin does not name the graph. A miniature's batch has about a hundred mutations.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, miniatures
-from experiments.panels import panels
-from experiments.varying import PROGRAMS, SYSTEMS, span, time_bars
+from experiments.lib.bars import Bar
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, miniatures
+from experiments.lib.varying import PROGRAMS, SYSTEMS, span, time_bars
 
 QUESTION = "Does it matter how much of a batch is deletions?"
 ORIGINAL = "UK"  # ours
@@ -76,6 +73,3 @@ EXPERIMENT = Experiment(
         "machine": MACHINE,
     },
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """What does it cost that a graph can change? Reading and changing structures beside a CSR, which cannot.
 
-    python -m experiments.figure9 [--quick]
-
 *Access* is Grapin's: edges a second of shortest paths from nothing, rounds over whole frontiers, after ten batches,
 predicted for its machine. All structures hold the same lists and are read in the same rounds; what differs is where
 lists lie (`layouts.py`), hence which requests they take. Warps begin at the line a list starts in. Where lists follow
@@ -13,7 +11,6 @@ merging it into the sorted columns of a CSR with NumPy. GPMA, SHGraph and faimGr
 GPU; how fast is nothing that can be said from here, so they have no such rows.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -24,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.frontiers import rounds, rows_of
-from experiments.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, at_hand, miniatures
-from experiments.layouts import Layout, chained, gapped, packed, slabs, stored
-from experiments.panels import panels
-from experiments.varying import span
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.frontiers import rounds, rows_of
+from experiments.lib.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, at_hand, miniatures
+from experiments.lib.layouts import Layout, chained, gapped, packed, slabs, stored
+from experiments.lib.varying import span
 from grapin.batch import Batch, edge_keys
 from grapin.edges import EdgeList
 from grapin.graph import Graph
@@ -239,6 +236,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x="", log={"update": "y"}),
     configuration={"edges": EDGES, "batch": BATCH, "batches": BATCHES, "machine": MACHINE},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """How long from nothing to an answer? A fresh process imports grapin, starts a query and applies a batch.
 
-    python -m experiments.first_answer [--quick]
-
 The first process may have to compile; the ones after it find the machine code on disk, and they are measured, from
 outside: starting Python, importing, answering, leaving.
 """
@@ -12,9 +10,8 @@ from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, sentence, span, told
+from experiments.lib.experiment import Experiment
 
 IMPORT = "import grapin"
 ANSWER = """
@@ -66,6 +63,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"rounds": ROUNDS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

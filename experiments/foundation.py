@@ -1,20 +1,16 @@
 """What do building a graph and applying batches cost?
 
-    python -m experiments.foundation [--quick]
-
 Times are medians and are compared within one run, since machines differ and are shared; what runs in one
 thread is measured in processor time.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from experiments.bars import Bar
-from experiments.building import build_bars
-from experiments.experiment import Experiment
-from experiments.mutating import UNIT, growth_bar, largest_hubs_bars, one_hub_bar, size_bars
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, sentence, span, told
+from experiments.lib.building import build_bars
+from experiments.lib.experiment import Experiment
+from experiments.lib.mutating import UNIT, growth_bar, largest_hubs_bars, one_hub_bar, size_bars
 from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.stream import workload
@@ -80,6 +76,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration=asdict(FULL),
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

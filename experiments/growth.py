@@ -1,22 +1,18 @@
 """Does a batch cost what it changes, or what exists? One batch size on graphs from small to large.
 
-    python -m experiments.growth [--quick]
-
 Compute time of a batch of 1000 mutations, half insertions and half deletions, on one thread: the median of ten batches
 after one that is left out, because compiled code is loaded and memory touched for the first time in it.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from math import log2
 from statistics import median
 
 import numpy as np
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.panels import panels
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import Bar, Place, figures, kept, sentence, span, told
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents
@@ -80,6 +76,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x="vertices, as a power of two", y="ms"),
     configuration={"graphs": FULL, "batches": BATCHES, "size": SIZES["full"]},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

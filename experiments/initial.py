@@ -1,13 +1,10 @@
 """The initial fixed point beside SciPy, NetworKit and python-graphblas, in one run.
 
-    python -m experiments.initial [--quick]
-
 Values are compared first; what differs is not timed. The rivals get their own form of the graph beforehand, as we
 get ours; times are medians over rounds in which all take turns, since machines are shared.
 """
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -15,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.panels import panels
-from experiments.wording import kept, sentence, span, told
+from experiments.lib.bars import Bar, Place, kept, sentence, span, told
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
 from grapin.bench import peers
 from grapin.generators import generate
 from grapin.graph.graph import Graph
@@ -153,6 +149,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x="ms"),
     configuration={"graph": FULL, "rounds": ROUNDS, "threads": THREADS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

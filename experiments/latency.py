@@ -1,14 +1,11 @@
 """How long is an answer out of date? Time a batch, from receiving it to fresh values, beside other systems.
 
-    python -m experiments.latency [--quick]
-
 Batches are half insertions and half deletions of the graph's own edges; a time is the median of ten batches, update of
 the graph and repair of the values together. Before anything is timed, all programs follow the whole stream and must
 agree with SciPy; the timed runs must end with the same values. The first batch of a run, in which compiled code is
 loaded and memory is touched for the first time, is left out, for us and for the others.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
@@ -17,10 +14,9 @@ from time import perf_counter, thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.following import ALGORITHMS, PATIENCE, follow
-from experiments.wording import figures, kept, named, number, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, named, number, sentence, span, told
+from experiments.lib.experiment import Experiment
+from experiments.lib.following import ALGORITHMS, PATIENCE, follow
 from grapin.bench import peers
 from grapin.edges import EdgeList
 from grapin.engine import Engine
@@ -237,6 +233,3 @@ EXPERIMENT = Experiment(
         "threads": FULL.threads,
     },
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

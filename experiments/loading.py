@@ -1,11 +1,8 @@
 """How long loading takes beside its bare parts: decompression, and pyarrow's CSV reader on those bytes.
 
-    python -m experiments.loading [--quick]
-
 Medians over several rounds, taken in turns, of a real file where it is at hand.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +14,8 @@ import pyarrow as pa
 import pyarrow.csv
 import zstandard
 
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import DATA, Bar, figures, kept, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.files import load_edges
 from grapin.files.write import write_edges
 from grapin.generators import generate
@@ -90,6 +86,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"file": FILE, "rounds": ROUNDS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,21 +1,17 @@
 """Does the published update of result and parent keep both together, whatever the order of its threads' steps?
 
-    python -m experiments.lost_parent [--quick]
-
 The paper (Algorithm 1) lowers a result with one atomic, then writes its parent with a loop of swaps. Here threads offer
 different values to one vertex, in every order that their steps can have (`grapin.testing.explore`): how many of the
 memories that they may leave behind hold one thread's result with another's parent? Beside it, result and parent in the
 one word that our kernels lower (`kernels/cuda/monotone/forward.py`). A quick run leaves the third thread out.
 """
 
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import kept, percents, sentence
+from experiments.lib.bars import Bar, kept, percents, sentence
+from experiments.lib.experiment import Experiment
 from grapin.testing import compare_and_swap, explore, minimum, read
 from grapin.testing.interleavings import Access
 
@@ -101,6 +97,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"offers": OFFERS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """How fast is the transfer model, and do its three levels say the same?
 
-    python -m experiments.model_speed [--quick]
-
 The trace is of an engine that keeps shortest paths fresh on an R-MAT graph: the first answer, which reads most lists
 several times, and ten batches, which are repaired by reading little in many iterations. Two more traces are ends
 between which others lie: lists of one line, and long lists. The event model follows the last iterations, as many as it
@@ -9,7 +7,6 @@ can in a few seconds; its times must be the fast replay's in each of them. Speed
 time.
 """
 
-import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -19,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
+from experiments.lib.bars import DATA, Bar, figures, kept, percents, sentence, span, told
+from experiments.lib.experiment import Experiment
 from experiments.reads import weighted
-from experiments.wording import figures, kept, percents, sentence, span, told
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.files import load_edges
@@ -212,6 +208,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"graph": FULL, "batches": BATCHES, "rounds": ROUNDS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

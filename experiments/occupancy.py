@@ -1,22 +1,18 @@
 """What every CUDA kernel needs on every GPU we name, and how full it can make a multiprocessor.
 
-    python -m experiments.occupancy [--quick]
-
 No GPU is needed, but the compiler is: `make test-cuda` installs it into `.venv-cuda`. Each kernel is compiled for each
 compute capability and assembled; `--quick` does it for one program and two of them.
 """
 
 import multiprocessing
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.assembly import Needs, assemble, to_ptx
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.kernel_catalogue import Entry, catalogue
-from experiments.multiprocessors import LIMITS, occupancy
-from experiments.wording import figures, kept, percents, sentence, span, told
+from experiments.lib.assembly import Needs, assemble, to_ptx
+from experiments.lib.bars import Bar, figures, kept, percents, sentence, span, told
+from experiments.lib.experiment import Experiment
+from experiments.lib.kernel_catalogue import Entry, catalogue
+from experiments.lib.multiprocessors import LIMITS, occupancy
 from grapin.cli.tables import print_table
 from grapin.kernels.cuda.backend import THREADS
 from grapin.progress import progress
@@ -129,6 +125,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"threads": THREADS, "capabilities": [f"{major}.{minor}" for major, minor in LIMITS]},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """Edges read and time to keep PageRank fresh, beside a power iteration that starts from the previous answer.
 
-    python -m experiments.pagerank [--quick]
-
 Both are held to one measured error: after each batch, the distance of our ranks from a solution that is exact to twelve
 digits; the power iteration stops at the first step that is as near, which is told to it for free. A step of it reads
 every edge once, as a product of a SciPy matrix and a vector; building that matrix is not counted.
@@ -20,9 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import grapin
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import DATA, Bar, figures, kept, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin import Graph
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.programs import PageRank
@@ -178,6 +175,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"graphs": GRAPHS, "batches": BATCHES, "parts": PARTS, "tolerance": PageRank().tolerance},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

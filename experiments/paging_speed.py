@@ -1,23 +1,19 @@
 """How fast is the replay of unified memory, and how near to what was measured does it stream?
 
-    python -m experiments.paging_speed [--quick]
-
 Speeds are page touches a second of processor time, on what shortest paths read of an R-MAT graph (see
 `experiments.read_amplification`), where it fits and where it does not.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from time import process_time
 
 import numpy as np
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.frontiers import static_trace
+from experiments.lib.bars import Bar, figures, kept, number, percents, sentence, span, told
+from experiments.lib.experiment import Experiment
+from experiments.lib.frontiers import static_trace
 from experiments.read_amplification import GENERATED, QUICK, Case
 from experiments.reads import weighted
-from experiments.wording import figures, kept, number, percents, sentence, span, told
 from grapin.generators import generate
 from grapin.sim import MACHINES
 from grapin.sim.paging.replay import replay_unified
@@ -100,6 +96,3 @@ EXPERIMENT = Experiment(
     ),
     configuration={"graph": GENERATED},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,19 +1,15 @@
 """Does `grapin check` find bugs? Streams until each of the planted ones shows, rows that reproduce it.
 
-    python -m experiments.planted_bugs [--quick]
-
 The bugs live beside the tests, in `tests/testing/planted`: five in real devices, one in the rule of a program.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.testing import Setup, Weights, find_failure
 from grapin.user_code import load_user_code
 
@@ -95,6 +91,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"examples": EXAMPLES, "weights": WEIGHTS, "program": PROGRAM},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """How much does unified memory move for what is read? Beside what Grapin measured (Tables 2 and 5).
 
-    python -m experiments.read_amplification [--quick]
-
 Shortest paths from the vertex with the most out-edges, on Grapin's RTX A5000. Our graphs are two orders of magnitude
 smaller than its own, so memory is made smaller in proportion: at Orkut's ratio of graph to memory the graph fits 16
 times, at uk-2007's it is 2.5 times too large. Pages, big pages and blocks keep their size, because lists do: how many
@@ -20,7 +18,7 @@ What is theirs and not ours, and what shows it:
   computation. So lists are stretched to that size here, and what is read still counts 8 bytes an edge.
 - **Values and indices of vertices are on the GPU** (section 2.2), which leaves less for pages. At least 16 bytes a
   vertex: an index of 8, a value and an offer of 4 each (released code, csr_graph.cuh).
-- **A round is synchronous.** The released code is not quite (`experiments.frontiers`), but then fewer edges would be
+- **A round is synchronous.** The released code is not quite (`lib/frontiers.py`), but then fewer edges would be
   read than the tables say: 1.6 to 3.7 passes here instead of 2.5 to 6, and 1.6 to 4.8 there. A line shows what it, and
   the released code's weights, would change.
 
@@ -34,7 +32,6 @@ Grapin does not say whether its transfers include that, and the figures here do 
 """
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,13 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import DATA, Bar, Place, Record, bars_of
-from experiments.experiment import Experiment
-from experiments.frontiers import BATCHES, PART, static_trace, streaming_traces
-from experiments.grapin_runs import ORIGINALS, Original
-from experiments.panels import figure_of
+from experiments.lib.bars import DATA, Bar, Place, Record, bars_of, kept, named, sentence, span, told
+from experiments.lib.drawing import figure_of
+from experiments.lib.experiment import Experiment
+from experiments.lib.frontiers import BATCHES, PART, static_trace, streaming_traces
+from experiments.lib.grapin_runs import ORIGINALS, Original
 from experiments.reads import weighted
-from experiments.wording import kept, named, sentence, span, told
 from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.generators import generate
@@ -371,6 +367,3 @@ EXPERIMENT = Experiment(
     ),
     configuration={"graphs": (GENERATED, *WEB, SOCIAL), "part": PART, "batches": BATCHES},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

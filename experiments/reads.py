@@ -1,22 +1,18 @@
 """How many edges does a repair read? Ours, that of Grapin's paper, and the fewest that any repair can.
 
-    python -m experiments.reads [--quick]
-
 Batches of 0.1 % of the edges, half insertions and half deletions, mean of ten; and two real streams of insertions and
 deletions, replayed in ten batches after their first half. Grapin's repair is our implementation of it (`grapin-zc`),
 run here on the same batches; its paper has no figures for these graphs.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
-from experiments.wording import kept, named, number, sentence, span, told
+from experiments.lib.bars import DATA, Bar, kept, named, number, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.files import load_edges
@@ -164,6 +160,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"part": PART, "batches": BATCHES},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

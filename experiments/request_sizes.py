@@ -1,23 +1,19 @@
 """Which requests cross the link when threads, warps and aligned warps read the same lists? EMOGI's story.
 
-    python -m experiments.request_sizes [--quick]
-
 The lists are those of a breadth-first search from the vertex with most edges: each reached vertex's list once, level by
 level. They lie in memory as EMOGI (PVLDB 14(2)) has them: one after the other without gaps, 8 bytes an element. The
 three ways to read them are explained in `grapin.sim.access`. Published figures stand beside ours; they were measured on
 a V100 on graphs a hundred times as large, of which GK and GU are of the families that `rmat` and `er` make.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, named, number, percents, sentence, told
+from experiments.lib.bars import DATA, Bar, figures, kept, named, number, percents, sentence, told
+from experiments.lib.experiment import Experiment
 from grapin.counters import Counters, count_reads
 from grapin.engine import Engine
 from grapin.graph import Graph
@@ -198,6 +194,3 @@ EXPERIMENT = Experiment(
     ),
     configuration={"graphs": (KRONECKER, UNIFORM, *FILES)},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

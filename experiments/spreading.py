@@ -1,20 +1,16 @@
 """How long until several processes are at work? A pool of processes beside a Dask cluster of this computer's own.
 
-    python -m experiments.spreading [--quick]
-
 It decides where tasks go without `--cluster`: a sweep of a few seconds must not wait for its workers. Both are started
 with two processes, do four tasks that take no time, and are ended.
 """
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.pool import spread
 
 PROCESSES = 2
@@ -77,6 +73,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"processes": PROCESSES, "tasks": len(TASKS), "rounds": ROUNDS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

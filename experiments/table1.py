@@ -1,7 +1,5 @@
 """How much of the edges do ten batches read, and how much of that is read again? Beside Grapin's Table 1.
 
-    python -m experiments.table1 [--quick]
-
 Shortest paths on one miniature for each of its graphs (`grapin_runs.py`): R-MAT graphs for OK and FS, which differ in
 little but how large their batches are, and real ones for the others. *Without memoization* all values are computed from
 nothing after every batch; *with* it the published repair keeps what a batch did not touch, and still lets every vertex
@@ -19,17 +17,16 @@ Of the five published totals, three are nine passes and one computation from not
 the first of them computes from nothing is in the remarks.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCH, BATCHES, EDGES, Miniature, record, stand_ins
-from experiments.panels import panels
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCH, BATCHES, EDGES, Miniature, record, stand_ins
 from grapin.trace import Trace
 
 TOP = 0.2
@@ -189,6 +186,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "top": TOP},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

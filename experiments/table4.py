@@ -1,7 +1,5 @@
 """How do the systems compare, program by program? Beside Grapin's Table 4.
 
-    python -m experiments.table4 [--quick]
-
 Ten batches of 100K mutations, predicted for Grapin's machine, on one miniature for each of its five graphs
 (`grapin_runs.py`): web-NotreDame, soc-Epinions1 and cnr-2000 for WK, TW and UK, and R-MAT graphs for OK and FS. All is
 relative to zero-copy without a cache (Grapin-ZC). `bounded` is ours; it has no published figure.
@@ -36,13 +34,13 @@ that Table 3's sizes come to, and batches read as many passes as there: that wou
 code has ids and weights of 4 bytes each.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import (
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import (
     BATCHES,
     BILLION,
     CACHE,
@@ -54,7 +52,6 @@ from experiments.grapin_runs import (
     record,
     stand_ins,
 )
-from experiments.panels import panels
 from experiments.read_amplification import PUBLISHED as PAGED
 from experiments.read_amplification import without_writes
 from experiments.table6 import PUBLISHED as PARTS
@@ -286,6 +283,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x=f"multiples of the time of {BASE}", log="y"),
     configuration={"edges": EDGES, "batches": BATCHES, "cache": CACHE, "machine": MACHINE},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """Where does the time of a batch go, with and without a cache of hot lists? Beside Grapin's Table 6.
 
-    python -m experiments.table6 [--quick]
-
 Shortest paths on miniatures of its graphs (`grapin_runs.py`), ten batches. *Update* is the host changing the graph:
 measured here, in one thread's processor time, for as many mutations as a miniature's batches have, and counted for as
 often as the original has more; what an empty batch takes is left out. *Replacement* is the device reading hot lists
@@ -23,15 +21,15 @@ what is held does not change within a batch: neighbours and weights of so many e
 what must be held in the same way, and where that is more than 4 GB, one what we predict with room for so much.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from time import thread_time
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import (
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import (
     BATCHES,
     BILLION,
     CACHE,
@@ -42,7 +40,6 @@ from experiments.grapin_runs import (
     miniatures,
     record,
 )
-from experiments.panels import panels
 from grapin.batch import Batch
 from grapin.cache import CacheSettings
 from grapin.graph import Graph
@@ -248,6 +245,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "cache": CACHE, "machine": MACHINE},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

@@ -1,7 +1,5 @@
 """How many batches should tell which lists are hot? Beside Grapin's Table 7.
 
-    python -m experiments.table7 [--quick]
-
 Shortest paths and PageRank on miniatures of TW (`grapin_runs.py`), ten batches under the published repair and the
 published choice of hot lists, predicted for Grapin's machine; everything relative to tau = 3. Beside seconds stand the
 bytes that cross the link, repairs and loads of hot lists together: what seconds come to hangs on how a miniature's time
@@ -13,13 +11,12 @@ Grapin's figure 7 adds up three batches for tau = 3, which would be a window of 
 at all.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar, Place
-from experiments.experiment import Experiment
-from experiments.grapin_runs import BATCHES, CACHE, EDGES, MACHINE, Miniature, miniatures, record
-from experiments.panels import panels
+from experiments.lib.bars import Bar, Place
+from experiments.lib.drawing import panels
+from experiments.lib.experiment import Experiment
+from experiments.lib.grapin_runs import BATCHES, CACHE, EDGES, MACHINE, Miniature, miniatures, record
 from grapin.cache import CacheSettings
 from grapin.sim import replay
 from grapin.sim.prediction import Costs
@@ -110,6 +107,3 @@ EXPERIMENT = Experiment(
     draw=panels(QUESTION, x="tau"),
     configuration={"edges": EDGES, "batches": BATCHES, "cache": CACHE, "machine": MACHINE},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

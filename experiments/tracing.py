@@ -1,7 +1,5 @@
 """What does a trace cost, and what does it cost when it is not asked for?
 
-    python -m experiments.tracing [--quick]
-
 On: two engines, one that keeps a trace and one that does not, apply the same batches in turns; the ratio of their times
 is measured batch by batch, and is of the whole of `Engine.apply`, as the trace is put together after the repair.
 
@@ -10,7 +8,6 @@ that branch to compare with; so the lists that a batch really read are counted a
 and the difference is set against the time of the repair.
 """
 
-import sys
 from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
@@ -18,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import Bar
-from experiments.experiment import Experiment
-from experiments.wording import figures, kept, percents, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, percents, sentence, span, told
+from experiments.lib.experiment import Experiment
 from grapin.compiled import compiled
 from grapin.engine import Engine
 from grapin.generators import generate
@@ -127,6 +123,3 @@ EXPERIMENT = Experiment(
     answer=_answer,
     configuration={"graph and batch size": FULL, "batches": BATCHES, "rounds": ROUNDS},
 )
-
-if __name__ == "__main__":
-    sys.exit(EXPERIMENT.main())

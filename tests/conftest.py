@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from experiments.assembly import missing
+from experiments.lib.assembly import missing
 from grapin.testing import poisoned_memory
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -105,7 +105,7 @@ def run_command(
 @command.command("readme")
 def readme_command() -> None:
     """Rebuild the table in experiments/README.md, the pages and the figures of answers from the records kept."""
-    changed = _load("pages").rebuild()
+    changed = _load("records").rebuild()
     click.echo("\n".join(map(_shown, changed)) or "All is as the records say.")
     if not _load("drawing").can_draw():
         click.echo("Figures are left as they are: drawing needs pip install 'grapin[plot]'.", err=True)
@@ -174,11 +174,11 @@ def _check_folder(folder: Path, name: str) -> None:
 
 def _load(module: str) -> Any:
     """Import a module of the experiments that lie beside this package."""
-    if not (_CHECKOUT / "experiments" / "experiment.py").is_file():
+    if not (_CHECKOUT / "experiments" / "lib" / "experiment.py").is_file():
         raise MissingDependency("experiments come with a checkout of grapin's sources, not with the package")
     if str(_CHECKOUT) not in sys.path:
         sys.path.insert(0, str(_CHECKOUT))
-    return import_module(f"experiments.{module}")
+    return import_module(f"experiments.lib.{module}")
 
 
 def _shown(path: Path) -> str:

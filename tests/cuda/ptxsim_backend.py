@@ -15,7 +15,7 @@ from typing import Any
 
 from numba import typeof
 
-from experiments.assembly import ENTRY, to_ptx
+from experiments.lib.assembly import ENTRY, to_ptx
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.simulator import Simulator

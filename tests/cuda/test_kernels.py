@@ -5,10 +5,10 @@ from functools import cache
 
 import pytest
 
-from experiments.assembly import _compiled as compiled_ptx
-from experiments.assembly import assemble, to_each_ptx, to_ptx
-from experiments.kernel_catalogue import Entry, catalogue, shipped
-from experiments.multiprocessors import LIMITS
+from experiments.lib.assembly import _compiled as compiled_ptx
+from experiments.lib.assembly import assemble, to_each_ptx, to_ptx
+from experiments.lib.kernel_catalogue import Entry, catalogue, shipped
+from experiments.lib.multiprocessors import LIMITS
 from experiments.occupancy import LEAST_OCCUPIED, occupied
 from grapin.engine.selftest import PROGRAMS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.multiprocessors import LIMITS, REGISTERS, blocks_at_once
+from experiments.lib.multiprocessors import LIMITS, REGISTERS, blocks_at_once
 
 THREADS = (1, 32, 64, 100, 128, 256, 512, 768, 1024)
 REGISTERS_A_THREAD = (1, 16, 24, 32, 33, 40, 48, 64, 72, 96, 128, 168, 255)

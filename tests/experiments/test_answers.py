@@ -2,10 +2,9 @@
 
 import pytest
 
-from experiments.bars import Bar, Place
-from experiments.experiment import find, names, summary
-from experiments.pages import figures, pages
-from experiments.records import ANSWERS, answer, said
+from experiments.lib.bars import Bar, Place
+from experiments.lib.experiment import find, names, summary
+from experiments.lib.records import ANSWERS, answer, figures, pages, said
 
 
 def test_the_table_and_the_pages_are_as_the_records_say() -> None:

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import drawing, experiment, pages, records
-from experiments.bars import Bar, bars_of
-from experiments.experiment import Experiment, summary
-from experiments.wording import number
+from experiments.lib import drawing, experiment, records
+from experiments.lib.bars import Bar, bars_of, number
+from experiments.lib.experiment import Experiment, summary
 from grapin.cli import experiments as commands
 from grapin.cli.main import main
 from grapin.errors import MissingDependency
@@ -40,17 +39,16 @@ SMALL = Experiment(
 
 @pytest.fixture(autouse=True)
 def _small_experiment_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for module in (experiment, pages):
+    for module in (experiment, records):
         monkeypatch.setattr(module, "names", lambda: ["small"])
-    monkeypatch.setattr(pages, "find", lambda _name: SMALL)
+    monkeypatch.setattr(records, "find", lambda _name: SMALL)
     monkeypatch.setattr(sys.modules["experiments"], "small", None, raising=False)
     module = type(sys)("experiments.small")
     module.EXPERIMENT = SMALL  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "experiments.small", module)
-    (tmp_path / "README.md").write_text(f"before\n{pages.BEGIN}\nold\n{pages.END}\nafter\n")
-    for holder in (records, pages):
-        monkeypatch.setattr(holder, "ANSWERS", tmp_path / "answers")
-    monkeypatch.setattr(pages, "README", tmp_path / "README.md")
+    (tmp_path / "README.md").write_text(f"before\n{records.BEGIN}\nold\n{records.END}\nafter\n")
+    monkeypatch.setattr(records, "ANSWERS", tmp_path / "answers")
+    monkeypatch.setattr(records, "README", tmp_path / "README.md")
     monkeypatch.setattr(records, "RECORDS", tmp_path / "records")
 
 
@@ -97,7 +95,7 @@ def test_the_pages_hold_every_row_of_the_answers_and_leave_the_text_around_them(
     assert "| twice theirs | 4 | 2 | 2 | s | 2 | FAIL | a \\| b |" in page
     assert "A paper, Table 1" in page
     assert "It is ours." in page
-    assert not pages.rebuild()
+    assert not records.rebuild()
 
 
 def test_pages_and_the_list_tell_the_answer_of_today_not_that_of_the_day_it_was_measured(
@@ -105,7 +103,7 @@ def test_pages_and_the_list_tell_the_answer_of_today_not_that_of_the_day_it_was_
 ) -> None:
     main(["experiments", "run", "small", "--keep"])
     newer = replace(SMALL, answer=lambda bars: f"best {min(bar.figure for bar in bars[:2]):g} s")
-    monkeypatch.setattr(pages, "find", lambda _name: newer)
+    monkeypatch.setattr(records, "find", lambda _name: newer)
     monkeypatch.setattr(sys.modules["experiments.small"], "EXPERIMENT", newer)
     capsys.readouterr()
     assert main(["experiments", "list"]) == 0
@@ -132,7 +130,7 @@ def test_without_the_library_that_draws_figures_are_left_as_they_are_and_that_is
 ) -> None:
     main(["experiments", "run", "small", "--keep"])
     (tmp_path / "answers" / "small.svg").write_text("old")
-    for module in (drawing, pages, records):
+    for module in (drawing, records):
         monkeypatch.setattr(module, "can_draw", lambda: False)
     assert main(["experiments", "readme"]) == 0
     assert (tmp_path / "answers" / "small.svg").read_text() == "old"
@@ -143,7 +141,7 @@ def test_what_stands_beside_ours_is_called_by_its_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = replace(SMALL, rival="moonstone")
-    monkeypatch.setattr(pages, "find", lambda _name: named)
+    monkeypatch.setattr(records, "find", lambda _name: named)
     monkeypatch.setattr(sys.modules["experiments.small"], "EXPERIMENT", named)
     main(["experiments", "run", "small", "--keep"])
     assert "2 moonstone, ours 0.5 times" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.figure9 import SortedColumns, trace_of
-from experiments.layouts import LINE, Layout, chained, gapped, packed, slabs, stored
+from experiments.lib.layouts import LINE, Layout, chained, gapped, packed, slabs, stored
 from grapin.batch import edge_keys
 from grapin.edges import EdgeList
 from grapin.generators import generate

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import grapin_runs
-from experiments.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
+from experiments.lib import grapin_runs
+from experiments.lib.grapin_runs import BATCH, CACHE, MACHINE, Miniature, generated, miniatures, record
 from grapin import Batch
 from grapin.counters import Counters
 from grapin.generators import generate

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from experiments.bars import Bar, Place, bars_of
-from experiments.experiment import Experiment
-from experiments.panels import figure_of, panels
-from experiments.placing import placed
-from experiments.records import measured
-from experiments.varying import over
+from experiments.lib.bars import Bar, Place, bars_of
+from experiments.lib.drawing import figure_of, panels, placed
+from experiments.lib.experiment import Experiment
+from experiments.lib.records import measured
+from experiments.lib.varying import over
 
 pytest.importorskip("matplotlib")
 

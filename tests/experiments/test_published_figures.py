@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import bars, published_figures
-from experiments.published_answers import REASONS
+from experiments import published_figures
+from experiments.lib.published_answers import REASONS
 from experiments.published_figures import LIMITS, Published, published
 
 
@@ -20,7 +20,7 @@ def row(low: float, high: float) -> Published:
 def test_every_row_has_an_answer_or_a_reason_and_the_bars_hold(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bars, "RECORDS", tmp_path)
+    monkeypatch.setattr(published_figures, "RECORDS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["published_figures", "--quick"])
     assert published_figures.main() == 0
     record = json.loads((tmp_path / "published_figures.jsonl").read_text())

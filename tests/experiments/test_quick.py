@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bars import Bar
-from experiments.experiment import find, names
+from experiments.lib.bars import Bar
+from experiments.lib.experiment import find, names
 from grapin.cli.main import main
 from grapin.errors import MissingDependency
 

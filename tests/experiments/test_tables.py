@@ -7,7 +7,7 @@ import pytest
 
 from experiments.cache_traffic import Traced, again
 from experiments.figure12 import rest_bars
-from experiments.grapin_runs import CACHE, ORIGINALS
+from experiments.lib.grapin_runs import CACHE, ORIGINALS
 from experiments.table1 import Access
 from experiments.table4 import published, published_rate
 from experiments.table6 import held

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.bars import Bar
-from experiments.wording import figures, kept, number, percents, sentence, span, told
+from experiments.lib.bars import Bar, figures, kept, number, percents, sentence, span, told
 
 
 @pytest.mark.parametrize(

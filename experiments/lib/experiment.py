@@ -8,15 +8,11 @@ A module of this folder is an experiment when it declares one:
         measure=bars,
     )
 
-    if __name__ == "__main__":
-        sys.exit(EXPERIMENT.main())
-
 All else (running, printing, records, figures, the table of answers) is done with what is declared; the other modules of
 this folder are what experiments share.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -24,12 +20,11 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Protocol
 
-from experiments.bars import Bar
-from experiments.wording import kept, number, sentence, span
+from experiments.lib.bars import Bar, kept, number, sentence, span
 from grapin.errors import MissingDependency
 from grapin.validation import check_choice
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parents[1]
 _DECLARED = re.compile(r"^EXPERIMENT = ", re.MULTILINE)
 
 
@@ -73,12 +68,6 @@ class Experiment:
     """Of everything that is drawn."""
     configuration: Mapping[str, Any] = field(default_factory=dict)
     """What else the figures hang on: graphs, batch sizes, rounds."""
-
-    def main(self) -> int:
-        """Run it as `grapin experiments run NAME` does, with the options of this command line."""
-        from grapin.cli.main import main
-
-        return main(["experiments", "run", self.name, *sys.argv[1:]])
 
 
 def names() -> list[str]:

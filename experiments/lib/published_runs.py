@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.frontiers import static_trace, streaming_traces
+from experiments.lib.frontiers import static_trace, streaming_traces
 from experiments.read_amplification import GENERATED, PUBLISHED, QUICK, Case
 from experiments.reads import weighted
 from grapin.counters import count_reads

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bars import DATA, Bar
+from experiments.lib.bars import DATA, Bar
 from grapin.batch import Batch
 from grapin.edges import EdgeList
 from grapin.files import load_edges

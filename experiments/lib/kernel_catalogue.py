@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from numba import typeof
 
-from experiments.assembly import fingerprint
+from experiments.lib.assembly import fingerprint
 from grapin.cache import CacheSettings
 from grapin.device import Query
 from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, next_batch

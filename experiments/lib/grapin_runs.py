@@ -30,8 +30,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.bars import DATA
-from experiments.gpu_rounds import Rounds, Rule
+from experiments.lib.bars import DATA
+from experiments.lib.gpu_rounds import Rounds, Rule
 from experiments.reads import weighted
 from grapin.edges import EdgeList
 from grapin.engine import Engine

@@ -1,6 +1,6 @@
 """The model's answers to published figures, by the figure's name, and why some have none."""
 
-from experiments import published_paging, published_runs
+from experiments.lib import published_paging, published_runs
 from experiments.request_sizes import KRONECKER, NARROW, QUICK, UNIFORM, WIDE, Search, removed, share
 from grapin.loading import load
 from grapin.sim import MACHINES, copy_to_device, copy_to_host, hardware_counters, read_requests

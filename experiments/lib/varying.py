@@ -10,8 +10,8 @@ start and a round trip; on a GPU rounds would be larger and fewer.
 
 from collections.abc import Iterator, Sequence
 
-from experiments.bars import Bar, Place
-from experiments.grapin_runs import MACHINE, Miniature, record
+from experiments.lib.bars import Bar, Place
+from experiments.lib.grapin_runs import MACHINE, Miniature, record
 from grapin.sim import replay
 from grapin.stream import Stream
 

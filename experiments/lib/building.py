@@ -1,6 +1,6 @@
 """What building the store costs: time beside SciPy's conversion, and peak memory in a process of its own.
 
-    python -m experiments.building FOLDER
+    python -m experiments.lib.building FOLDER
 
 measures the memory of building from the columns saved in that folder, and prints one JSON object.
 """
@@ -17,7 +17,7 @@ from time import thread_time
 import numpy as np
 from scipy.sparse import coo_array
 
-from experiments.bars import Bar
+from experiments.lib.bars import Bar
 from grapin.edges import EdgeList, VertexArray, WeightArray
 from grapin.graph import Graph
 from grapin.random import Draws
@@ -70,7 +70,7 @@ def _memory_bars(edges: EdgeList) -> list[Bar]:
     with tempfile.TemporaryDirectory() as folder:
         for name, column in zip(("source", "target", "weight"), _columns(edges), strict=True):
             np.save(Path(folder) / f"{name}.npy", column)
-        command = [sys.executable, "-m", "experiments.building", folder]
+        command = [sys.executable, "-m", "experiments.lib.building", folder]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
     finished = found["edge arrays"]
     remark = (

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.frontiers import rounds, rows_of
+from experiments.lib.frontiers import rounds, rows_of
 from grapin.batch import Batch
 from grapin.engine import Engine
 from grapin.graph.packed import Lists
