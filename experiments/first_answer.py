@@ -40,10 +40,7 @@ def bars(*, quick: bool) -> list[Bar]:
     rounds = range(1 if quick else ROUNDS)
     answers, imports = zip(*((seconds(ANSWER), seconds(IMPORT)) for _ in rounds), strict=True)
     remark = f"shortest distances on 4 vertices, before and after a batch; {first:.2f} s in the run before"
-    return [
-        Bar(FIRST, median(answers), "s", MOST_SECONDS, remark),
-        Bar(BARE, median(imports), "s"),
-    ]
+    return [Bar(FIRST, median(answers), "s", MOST_SECONDS, remark), Bar(BARE, median(imports), "s")]
 
 
 def _answer(bars: Sequence[Bar]) -> str:

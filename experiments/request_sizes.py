@@ -101,14 +101,7 @@ def graph_bars(name: str, graph: Graph) -> list[Bar]:
             f"published on average, ML 0.467; naive, merged, aligned: 32 bytes {small}; 128 bytes {large}",
             PUBLISHED_MERGED,
         ),
-        Bar(
-            f"{name}: {GAIN}",
-            gain,
-            "x",
-            None,
-            "GK 1.86, GU 1.25",
-            PUBLISHED_GAIN.get(name),
-        ),
+        Bar(f"{name}: {GAIN}", gain, "x", None, "GK 1.86, GU 1.25", PUBLISHED_GAIN.get(name)),
         Bar(
             f"{name}: {MERGED}",
             removed(kept, merged),
@@ -116,13 +109,7 @@ def graph_bars(name: str, graph: Graph) -> list[Bar]:
             None,
             f"up to {MOST_MERGED}; {removed(anew, merged):.3f} if a thread asks for every element anew",
         ),
-        Bar(
-            f"{name}: {ALIGNED}",
-            removed(merged, aligned),
-            "of all",
-            None,
-            f"up to {MOST_ALIGNED}",
-        ),
+        Bar(f"{name}: {ALIGNED}", removed(merged, aligned), "of all", None, f"up to {MOST_ALIGNED}"),
         Bar(
             f"{name}: bytes asked for over bytes of the lists",
             aligned.bytes / (WIDE * aligned.edges),

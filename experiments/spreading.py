@@ -34,7 +34,7 @@ def own_cluster() -> None:
     from distributed import LocalCluster
 
     with (
-        LocalCluster(n_workers=PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,  # type: ignore[no-untyped-call]
+        LocalCluster(n_workers=PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster  # type: ignore[no-untyped-call]
     ):
         spread(who, TASKS, cluster=cluster.scheduler_address)
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from math import ceil, isclose, isfinite, log10
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments.lib.bars import Bar, Place, Record, bars_of
 from experiments.lib.experiment import Experiment
@@ -51,23 +51,17 @@ LOOK: Mapping[str, Any] = {
     "svg.hashsalt": "grapin",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
-    "font.size": 8,
     "axes.titlesize": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **dict.fromkeys(("axes.grid", "axes.axisbelow"), True),
+    **dict.fromkeys(("font.size", "legend.fontsize"), 8),
+    **dict.fromkeys(("xtick.color", "ytick.color"), "#555555"),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), "black"),
     "axes.edgecolor": "#888888",
-    "axes.grid": True,
-    "axes.axisbelow": True,
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,
-    "xtick.color": "#555555",
-    "xtick.labelcolor": "black",
-    "ytick.color": "#555555",
-    "ytick.labelcolor": "black",
     "lines.linewidth": 1.2,
     "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
 }
 WIDE = 30
 """Where the largest is this many times the smallest, the scale is logarithmic."""
@@ -113,25 +107,18 @@ def draw_dots(
     for turn, (line, own) in enumerate(lines.items()):
         aside = 0.8 * ((turn + 0.5) / len(lines) - 0.5)
         marked = {groups.index(str(place_of(bar).x)) + aside: bar for bar in own}
-        _draw_line_of_dots(axes, marked, line, colours[line], rival)
+        own_figures = [bar.figure for bar in own]
+        if axes.get_xscale() == "linear":
+            axes.hlines(list(marked), 0, own_figures, color=colours[line], linewidth=2.5, alpha=0.35)
+        _join(axes, marked)
+        limits = {"marker": "|", "markersize": 9, "markeredgewidth": 1.6, "color": LIMIT, "label": "limit"}
+        beside = {"marker": "D", "markerfacecolor": "white", "color": PUBLISHED, "label": rival}
+        _mark(axes, [bar.limit for bar in own], marked, limits)
+        _mark(axes, [bar.published for bar in own], marked, beside)
+        _mark(axes, own_figures, marked, {"marker": "o", "color": colours[line], "label": line})
     axes.set_yticks(range(len(groups)))
     axes.set_ylim(len(groups) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
-
-
-def _draw_line_of_dots(axes: Any, marked: Mapping[float, Bar], line: str, colour: str, rival: str) -> None:
-    """Mark rows at their heights, ours above all else."""
-    figures = [(bar.figure, height) for height, bar in marked.items()]
-    beside = [(bar.published, height) for height, bar in marked.items()]
-    limits = [(bar.limit, height) for height, bar in marked.items()]
-    if axes.get_xscale() == "linear":
-        axes.hlines(
-            list(marked), 0, [figure for figure, _ in figures], color=colour, linewidth=2.5, alpha=0.35
-        )
-    _join(axes, marked)
-    _mark(axes, limits, marker="|", markersize=9, markeredgewidth=1.6, color=LIMIT, label="limit")
-    _mark(axes, beside, marker="D", markerfacecolor="white", color=PUBLISHED, label=rival)
-    _mark(axes, figures, marker="o", color=colour, label=line)
 
 
 def draw_lines(axes: Any, rows: Sequence[Bar], colours: Mapping[str, str], rival: str, log: str) -> None:
@@ -207,19 +194,16 @@ def _join(axes: Any, marked: Mapping[float, Bar]) -> None:
             axes.plot(ends, [height, height], color=FAINT, linewidth=0.9, zorder=1)
 
 
-def _mark(axes: Any, points: Iterable[tuple[float | None, float]], **style: Any) -> None:
+def _mark(
+    axes: Any, figures: Iterable[float | None], heights: Iterable[float], style: Mapping[str, Any]
+) -> None:
     """Mark figures at their heights; on a logarithmic scale a zero at the edge, with a note."""
-    log = axes.get_xscale() == "log"
-    known = [(figure, height) for figure, height in points if figure is not None]
+    known = [(one, height) for one, height in zip(figures, heights, strict=True) if one is not None]
     if known:
-        axes.plot(
-            *_columns([point for point in known if point[0] > 0 or not log]),
-            linestyle="",
-            clip_on=False,
-            **style,
-        )
+        shown = [point for point in known if point[0] > 0 or axes.get_xscale() != "log"]
+        axes.plot(*_columns(shown), linestyle="", clip_on=False, **style)
     for figure, height in known:
-        if log and figure <= 0:
+        if figure <= 0 and axes.get_xscale() == "log":
             _note_zero(axes, (0, height), axes.get_yaxis_transform(), (6, 0), style)
 
 
@@ -245,6 +229,8 @@ def _columns(points: Sequence[tuple[Any, float]]) -> tuple[list[Any], list[float
     return [x for x, _ in points], [y for _, y in points]
 
 
+Log = str | Mapping[str, str]
+"""Which axes of lines are logarithmic: `x`, `y` or `xy`; perhaps by panel."""
 WIDTH = 9.0
 """Inches of every figure."""
 _LETTER = 0.066
@@ -257,15 +243,14 @@ _NARROWEST = 1.6
 """Inches of the axes of a panel, at the least."""
 
 
-def panels(title: str, *, x: str, y: str = "", log: str | Mapping[str, str] = "") -> Callable[[Record], Any]:
+def panels(title: str, *, x: str, y: str = "", log: Log = "") -> Callable[[Record], Any]:
     """Return what draws those of a record's rows that have a place; all of them where none has.
 
     Args:
         title: of the whole figure, which is the experiment's question.
         x: what the lower axis shows: the numbers that lines go over; the figures of dots.
         y: what the figures of lines are. Where nothing is said of figures, their unit is.
-        log: which axes of lines are logarithmic: `x`, `y` or `xy`; perhaps by panel. Figures that differ much are on a
-            logarithmic axis anyway.
+        log: which axes of lines are logarithmic; figures that differ much are on such an axis anyway.
     """
 
     def draw(record: Record) -> Any:
@@ -282,21 +267,11 @@ def figure_of(
     *,
     x: str = "",
     y: str = "",
-    log: str | Mapping[str, str] = "",
+    log: Log = "",
     rival: str = "published",
     linear: bool = False,
 ) -> Any:
-    """Return a figure of rows that have places, as `panels` does.
-
-    Args:
-        title: of the whole figure.
-        rows: all that is drawn.
-        x: what the lower axis shows.
-        y: what the figures of lines are.
-        log: which axes of lines are logarithmic.
-        rival: what stands beside ours.
-        linear: dots on a linear scale, however much they differ.
-    """
+    """Return a figure of rows that have places, as `panels` does; `linear` keeps dots on a linear scale."""
     from matplotlib.figure import Figure
 
     rows = [bar for bar in rows if isfinite(bar.figure)]
@@ -309,21 +284,11 @@ def figure_of(
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     legend, *parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     for part, block in zip(parts, blocks, strict=True):
-        _draw_block(part, block, colours, _Said(x, y, log, rival, linear))
+        _draw_block(part, block, colours, rival, x, y, log, linear=linear)
     if explained:
         found = legend_of(axes for part in parts for axes in part.axes)
         legend.legend(found.values(), found.keys(), loc="center left", ncols=6)
     return figure
-
-
-class _Said(NamedTuple):
-    """What the axes are told, besides the rows."""
-
-    x: str
-    y: str
-    log: str | Mapping[str, str]
-    rival: str
-    linear: bool
 
 
 @dataclass(frozen=True)
@@ -381,23 +346,32 @@ def _blocks(rows: Sequence[Bar]) -> Iterator[_Block]:
     yield from (_Block(own, groups) for groups, own in together.items())
 
 
-def _draw_block(part: Any, block: _Block, colours: Mapping[str, str], said: _Said) -> None:
+def _draw_block(
+    part: Any,
+    block: _Block,
+    colours: Mapping[str, str],
+    rival: str,
+    x: str,
+    y: str,
+    log: Log,
+    *,
+    linear: bool,
+) -> None:
     height = ceil(len(block.panels) / block.columns)
     every = part.subplots(height, block.columns, squeeze=False).ravel()
     for place, (axes, (name, rows)) in enumerate(zip(every, block.panels.items(), strict=False)):
         unit = "ratio" if rows[0].unit == "x" else rows[0].unit
         axes.set_title(block.wrapped(name) if name != unit else "", loc="left")
         if block.groups:
-            draw_dots(axes, rows, block.groups, colours, said.rival, log=False if said.linear else None)
+            draw_dots(axes, rows, block.groups, colours, rival, log=False if linear else None)
             if axes.get_xscale() == "linear":
                 axes.locator_params(axis="x", nbins=_TICKS[block.columns > 1])
             axes.set_yticklabels(block.labels if place % block.columns == 0 else [])
             axes.tick_params(axis="y", length=0)
-            axes.set_xlabel(block.wrapped(said.x or said.y or unit))
+            axes.set_xlabel(block.wrapped(x or y or unit))
         else:
-            log = said.log if isinstance(said.log, str) else said.log.get(name, "")
-            draw_lines(axes, rows, colours, said.rival, log)
-            axes.set(xlabel=said.x, ylabel=said.y or unit)
+            draw_lines(axes, rows, colours, rival, log if isinstance(log, str) else log.get(name, ""))
+            axes.set(xlabel=x, ylabel=y or unit)
     for axes in every[len(block.panels) :]:
         axes.remove()
 
@@ -416,18 +390,12 @@ def drawn(experiment: Experiment, record: Record) -> bytes:
 
     style: Any = LOOK
     with mpl.rc_context(style):
-        figure = experiment.draw(record) if experiment.draw else _every_row(experiment, bars_of(record))
+        if experiment.draw:
+            figure = experiment.draw(record)
+        else:
+            figure = figure_of(experiment.question, placed(bars_of(record)), rival=experiment.rival)
         file = BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Title": experiment.question})
-    return _renamed(file.getvalue())
-
-
-def _renamed(image: bytes) -> bytes:
-    """Number the clipping areas: they are named after all digits of their place, of which the last are by chance."""
-    found = dict.fromkeys(_CLIP.findall(image))
-    names = {name: b"clip%d" % number for number, name in enumerate(found)}
-    return _CLIP.sub(lambda match: names[match[0]], image)
-
-
-def _every_row(experiment: Experiment, bars: Sequence[Bar]) -> Any:
-    return figure_of(experiment.question, placed(bars), rival=experiment.rival)
+    # Clipping areas are named after all digits of their place, of which the last are by chance.
+    names: dict[bytes, int] = {}
+    return _CLIP.sub(lambda match: b"clip%d" % names.setdefault(match[0], len(names)), file.getvalue())

@@ -40,9 +40,7 @@ SCALE = 4
 RESIDENT = replace(SYSTEMS["bounded"], name="resident", transfer=Resident())
 WORKLOADS: tuple[tuple[Program, System, str], ...] = (
     *product(
-        PROGRAMS.values(),
-        (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp")),
-        ("none",),
+        PROGRAMS.values(), (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp")), ("none",)
     ),
     (PROGRAMS["bfs"], RESIDENT, "none"),
     *product(PROGRAMS.values(), (SYSTEMS["bounded"],), ("adaptive",)),
