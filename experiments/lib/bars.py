@@ -4,18 +4,15 @@ An answer is put together of parts; a part whose figures are not among the rows,
 before a row was measured, is left out.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 """Real graphs, where they lie beside the checkout."""
-
-
 Record = Mapping[str, Any]
 """What a run found and all it hangs on, as `experiments/lib/records.py` keeps it."""
 
@@ -60,7 +57,7 @@ def bars_of(record: Record) -> list[Bar]:
     fields = ("name", "unit", "limit", "remark", "published")
     return [
         Bar(
-            figure=math.nan if row["figure"] is None else row["figure"],
+            figure=nan if row["figure"] is None else row["figure"],
             place=Place(*row["place"]) if row.get("place") else None,
             **{name: row[name] for name in fields},
         )

@@ -1,15 +1,10 @@
 """An experiment: one question, what answers it, and what others published beside it.
 
-A module of this folder is an experiment when it declares one:
+A module of `experiments` is one when it declares one:
 
-    EXPERIMENT = Experiment(
-        name="growth",
-        question="Does a batch cost what it changes, or what exists?",
-        measure=bars,
-    )
+    EXPERIMENT = Experiment(name="growth", question="Does a batch cost what it changes?", measure=bars)
 
-All else (running, printing, records, figures, the table of answers) is done with what is declared; the other modules of
-this folder are what experiments share.
+All else (running, printing, records, figures, the table of answers) is done with what is declared.
 """
 
 import re

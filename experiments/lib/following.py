@@ -68,7 +68,7 @@ def _run(sender: Connection, name: str, start: EdgeList, batches: Sequence[Batch
     import networkit
 
     networkit.setNumberOfThreads(1)
-    graph = _graph(networkit, start)
+    graph = networkit_graph(networkit, start)
     updater = networkit.dynamics.GraphUpdater(graph)
     algorithm = getattr(networkit.distance, name)(graph, source)
     algorithm.run()
@@ -82,7 +82,8 @@ def _run(sender: Connection, name: str, start: EdgeList, batches: Sequence[Batch
     sender.send(np.array(algorithm.getDistances(asarray=True)))
 
 
-def _graph(networkit: Any, start: EdgeList) -> Any:
+def networkit_graph(networkit: Any, start: EdgeList) -> Any:
+    """Return a graph of NetworKit's own, directed and weighted."""
     assert start.weight is not None
     # It reads 64-bit ids whatever it is given.
     ends = start.source.astype(np.uint64), start.target.astype(np.uint64)

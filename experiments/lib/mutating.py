@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.lib.bars import DATA, Bar
+from experiments.lib.following import networkit_graph
 from grapin.batch import Batch
 from grapin.edges import EdgeList
 from grapin.files import load_edges
@@ -81,15 +82,8 @@ def size_bars(edges: EdgeList, sizes: Sequence[int]) -> list[Bar]:
 def _networkit(stream: Stream) -> float:
     import networkit
 
-    start = stream.start
-    assert start is not None
-    assert start.weight is not None
-    # It reads 64-bit ids whatever it is given.
-    columns = (
-        start.weight.astype(np.float64),
-        (start.source.astype(np.uint64), start.target.astype(np.uint64)),
-    )
-    graph = networkit.GraphFromCoo(columns, n=start.vertices, weighted=True, directed=True)
+    assert stream.start is not None
+    graph = networkit_graph(networkit, stream.start)
     costs = []
     for batch in stream:
         insert, delete = batch.insert.rows(), batch.delete.rows()

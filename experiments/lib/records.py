@@ -6,7 +6,6 @@ in `experiments/README.md`, pages and figures are made from these.
 """
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -64,9 +63,7 @@ def write(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}.jsonl"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    line = json.dumps(record, ensure_ascii=False) + "\n"
-    write_whole(str(path), lambda part: part.write_text(before + line, encoding="utf-8"))
-    return [path, *_draw(experiment, record, folder)]
+    return _write(experiment, record, path, before + json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def keep(experiment: Experiment, record: Record) -> list[Path]:
@@ -74,10 +71,8 @@ def keep(experiment: Experiment, record: Record) -> list[Path]:
     if record["quick"]:
         raise ValueError(f"a quick run of {experiment.name} is no answer")
     ANSWERS.mkdir(exist_ok=True)
-    path = ANSWERS / f"{experiment.name}.json"
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    write_whole(str(path), lambda part: part.write_text(text, encoding="utf-8"))
-    return [path, *_draw(experiment, record, ANSWERS)]
+    return _write(experiment, record, ANSWERS / f"{experiment.name}.json", text)
 
 
 def answer(name: str) -> Record | None:
@@ -94,17 +89,18 @@ def answer(name: str) -> Record | None:
     return record
 
 
-def _draw(experiment: Experiment, record: Record, folder: Path) -> list[Path]:
-    if not can_draw():
-        return []
-    path = folder / f"{experiment.name}.svg"
-    image = drawn(experiment, record)
-    write_whole(str(path), lambda part: part.write_bytes(image))
-    return [path]
+def _write(experiment: Experiment, record: Record, path: Path, text: str) -> list[Path]:
+    """Write a record and, where the library for it is here, its figure beside it."""
+    contents = {path: text.encode()}
+    if can_draw():
+        contents[path.with_suffix(".svg")] = drawn(experiment, record)
+    for file, content in contents.items():
+        write_whole(str(file), lambda part, content=content: part.write_bytes(content))  # type: ignore[misc]
+    return list(contents)
 
 
 def _plain(bar: Bar) -> dict[str, Any]:
-    figure = float(f"{bar.figure:.6g}") if math.isfinite(bar.figure) else None
+    figure = float(f"{bar.figure:.6g}") if isfinite(bar.figure) else None
     ratio = None if bar.ratio is None or figure is None else float(f"{bar.ratio:.4g}")
     return asdict(bar) | {"figure": figure, "ratio": ratio, "verdict": bar.verdict}
 
