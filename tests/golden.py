@@ -256,6 +256,11 @@ def run_quantities(name: str) -> Quantities:
     found = dict(found) | {"trace.lists": len(trace)}
     for table in ("reads", "phases", "changes"):
         found |= {f"trace.{table}.{key}": digest(column) for key, column in getattr(trace, table).items()}
+    for aligned in (True, False):
+        counted = trace.counters(aligned=aligned)
+        found[f"trace.counters, aligned {aligned}"] = digest(
+            [getattr(counted, one.name) for one in fields(counted)]
+        )
     found |= flat(trace.about, "trace.about")
     found |= {"graph.arcs": digest(*(part for part in graph.edge_arrays() if part is not None))}
     return found | flat(graph.memory(), "graph.memory") | flat(graph.statistics(), "graph.statistics")
