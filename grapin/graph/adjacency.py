@@ -4,6 +4,7 @@ Compiled code changes lists inside the arrays; this class owns the arrays. Every
 of memory happens in the `reserve_...` methods, before a batch changes anything.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from grapin.errors import InvalidArgument
 from grapin.graph import index, rebalance
 from grapin.graph.lists import want_all
 from grapin.graph.memory import Allocate, place
+from grapin.graph.migration import Migration, first_difference
 from grapin.graph.packed import (
     COUNTERS,
     DELETED,
     ELEMENTS_MOVED,
+    HEAD,
     INSERTED,
     LINES_WANTED,
     LISTS_MOVED,
@@ -28,15 +31,25 @@ from grapin.graph.packed import (
     Column,
     Lists,
     PackedLists,
+    Positions,
     Wants,
+    columns,
     new_wants,
     used_lines,
 )
 
 _ROOM_PER_LINE = 1.15
 """Lines of capacity for each line in use, when the arrays are first laid out and when they shrink."""
-_ROOM_WHEN_GROWN = 1.3
+_ROOM_WHEN_GROWN = 1.5
 """The same when they grow: what has grown will grow, and each growth copies every list."""
+_LEAST_SLACK = 1.2
+"""Lines for each line in use among the lists that are there, however much of the growth came with new ones."""
+_LEAST_TAIL = 1 / 64
+"""Lines behind the last list for each line in use, however little of the growth came with new ones."""
+_FILLED = 0.95
+"""Growing begins when this part of the room is used; lists go to the larger arrays while the rest is."""
+_NEWCOMERS_PART = 8
+"""New lists without arcs get a line each unless that takes more than one in so many lines of the tail."""
 _ROOM_FOR_SLOTS = 1.25
 """Slots of indices for each slot in use, when there are too few; what is not written takes no memory."""
 _SPARSEST = 0.4
@@ -44,8 +57,6 @@ _SPARSEST = 0.4
 _LEAST_LINES = 64
 _ALIGNED_SHIFT = 5  # 32 elements of 4 bytes are 128 bytes
 _WORD = np.dtype(np.int32)
-_HEAD = np.dtype([("start", np.int64), ("index", np.int64), ("degree", np.int32), ("unused", np.int32)])
-"""What is needed to find a list lies together: a batch that goes from list to list misses the cache once for it."""
 _LEAST_HEADS = 3
 """A column of a single entry counts as contiguous whatever its strides, and all would be compiled again for it."""
 
@@ -70,13 +81,13 @@ class Adjacency:
         self.shrinks = 0
         nowhere = np.empty(0, np.int32)
         # One more, whose start is where the last list's room ends.
-        heads = np.zeros(max(self.bound + 1, _LEAST_HEADS), _HEAD)
+        heads = np.zeros(max(self.bound + 1, _LEAST_HEADS), HEAD)
         heads["degree"][: self.bound] = degrees
         heads["index"] = index.UNINDEXED
         self.heads = heads
         """Start, degree and index of each list; `lists` has them as columns."""
         self.lists = PackedLists(
-            **_columns(heads),
+            **columns(heads),
             neighbours=nowhere,
             weights=nowhere,
             line_shift=_ALIGNED_SHIFT if aligned else 0,
@@ -86,7 +97,15 @@ class Adjacency:
             windows=np.empty(0, np.int64),
         )
         self.lists.counters[USED_LINES] = used_lines(self.lists, 0, self.bound)
-        self.lists = self._laid_out(int(self.used_lines * _ROOM_PER_LINE))
+        self.arcs = int(degrees.sum(dtype=np.int64))
+        """How many there are in all lists."""
+        self._migration: Migration | None = None
+        """The larger arrays, while lists are going there."""
+        self._pressure = 0.0
+        """Which part of the room left the batch being applied takes."""
+        self._placed = self.bound
+        """Lists below this have their place; those above came with the batch that is being reserved for."""
+        self._lay_out(int(self.used_lines * _ROOM_PER_LINE))
 
     @property
     def used_lines(self) -> int:
@@ -102,7 +121,8 @@ class Adjacency:
         """Return the lists of the first `bound` vertices, read-only and without a copy."""
         lists = self.lists
         weights = lists.weights if self.weight_dtype is None else lists.weights.view(self.weight_dtype)
-        moved = lists.windows[: 2 * lists.counters[WINDOWS]].reshape(-1, 2)
+        # A refused batch may have left lists beyond the bound, which no one else knows of.
+        moved = np.minimum(lists.windows[: 2 * lists.counters[WINDOWS]].reshape(-1, 2), bound)
         arrays = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:], moved)
         for array in arrays:
             array.flags.writeable = False
@@ -130,12 +150,12 @@ class Adjacency:
         return row
 
     def memory(self) -> dict[str, int]:
-        """Return the bytes of each array, slack included."""
-        lists = self.lists
+        """Return the bytes of each array, slack included, and of the larger ones while lists are on their way there."""
+        lists, coming = self.lists, self._migration
         return {
-            "neighbours": lists.neighbours.nbytes,
-            "weights": lists.weights.nbytes,
-            "heads": self.heads.nbytes,
+            "neighbours": lists.neighbours.nbytes + (0 if coming is None else coming.lists.neighbours.nbytes),
+            "weights": lists.weights.nbytes + (0 if coming is None else coming.lists.weights.nbytes),
+            "heads": self.heads.nbytes + (0 if coming is None else coming.heads.nbytes),
             "index": lists.slots.nbytes + lists.free_blocks.nbytes,
         }
 
@@ -155,7 +175,8 @@ class Adjacency:
         other = Adjacency.__new__(Adjacency)
         other.__dict__.update(self.__dict__)
         other.heads = self.heads.copy()
-        copies = _columns(other.heads)
+        other._migration = None  # noqa: SLF001 - its own kind
+        copies = columns(other.heads)
         for name in ("slots", "free_blocks", "counters", "windows"):
             copies[name] = getattr(self.lists, name).copy()
         for name in ("neighbours", "weights"):
@@ -210,11 +231,11 @@ class Adjacency:
         if bound > len(lists.degrees):
             size = max(bound, 2 * len(lists.degrees))
             self.heads = _longer(self.heads, self.bound + 1, size + 1)
-            self.lists = lists = lists._replace(**_columns(self.heads))
+            self.lists = lists = lists._replace(**columns(self.heads))
+            if self._migration is not None:
+                self._migration.reserve(size + 1)
         if bound > self.bound:
             lists.starts[self.bound + 1 : bound + 1] = lists.starts[self.bound]
-            if not self.bound:
-                lists.starts[0] = 0
             lists.degrees[self.bound : bound] = 0
             lists.indices[self.bound : bound] = index.UNINDEXED
             self.bound = bound
@@ -238,10 +259,97 @@ class Adjacency:
             index.prepare_indices(self.lists, inserted, searching, True)
         if 2 * len(inserted) > len(self.lists.windows):  # each owner may need room, once
             self.lists = self.lists._replace(windows=np.zeros(3 * len(inserted), np.int64))
-        lines = self.used_lines + int(wants[LINES_WANTED])
-        if lines > rebalance.DENSEST_ROOT * self.lines:
-            self.lists = self._laid_out(int(lines * _ROOM_WHEN_GROWN))
-            self.growths += 1
+        if self._migration is not None and wants[:LINES_WANTED].any():
+            self._migration.follow_indices(self.lists, inserted, deleted, reweighted)
+        self._reserve_lines(int(wants[LINES_WANTED]), inserted)
+
+    def _reserve_lines(self, wanted: int, inserted: Column) -> None:
+        """Make room for so many lines more, and place the lists of new vertices."""
+        arriving = int(rebalance.lines_of_newcomers(self.lists, self._placed, inserted))
+        tail = self._tail()
+        left = rebalance.DENSEST_ROOT * (self.lines - tail + min(tail, wanted)) - self.used_lines
+        if arriving > tail or wanted > max(left, 0):
+            self._grow(self.used_lines + wanted - arriving, arriving)
+            tail = self._tail()
+        elif wanted > 0 and self._migration is None:
+            scarce = arriving and (tail - arriving) * 2 < self._tail_laid_out
+            if scarce or wanted > left - (1 - _FILLED) * self.lines:
+                with suppress(MemoryError):  # when there is no other way, growing at once says so
+                    self._start_migration(wanted, arriving)
+        self._pressure = max(wanted / (max(left, 0) + 1), arriving / (tail + 1))
+        if self.bound > self._placed:
+            count = self.bound - self._placed
+            least = 1 if arriving + count <= tail and count * _NEWCOMERS_PART <= tail else 0
+            rebalance.place_newcomers(self.lists, self._placed, self.bound, inserted, least)
+            self._placed = self.bound
+
+    def _tail(self) -> int:
+        return int(rebalance.tail_lines(self.lists, self.bound))
+
+    def _grow(self, lines: int, arriving: int) -> None:
+        """Lay the lists out at once, with room to grow.
+
+        `lines` is what the lists that have their place will fill, `arriving` what new ones will.
+        """
+        among, behind = self._room_to_grow(lines, arriving)
+        self._lay_out(among, behind)
+        self.growths += 1
+
+    def _room_to_grow(self, lines: int, arriving: int) -> tuple[int, int]:
+        """Return lines for the lists that are there and lines behind them: room where there has been growth."""
+        newer = int(used_lines(self.lists, self._bound_laid_out, self._placed)) + arriving
+        gained = max(lines + arriving - self._lines_laid_out, newer, 1)
+        room = (_ROOM_WHEN_GROWN - 1) * (lines + arriving)
+        among = room * (1 - newer / gained)
+        return int(max(lines + among, lines * _LEAST_SLACK)), arriving + int(room - among)
+
+    def _start_migration(self, wanted: int, arriving: int) -> None:
+        """Get the arrays that lists will go to, batch by batch."""
+        lines = self.used_lines + wanted - arriving
+        among, behind = self._room_to_grow(lines, arriving)
+        # What is inserted until all are there finds room in the tail, which lists that are copied take theirs from too.
+        capacity = max(among + behind, _LEAST_LINES) << self.lists.line_shift
+        heads = np.empty(len(self.heads), HEAD)
+        heads["start"][0] = 0
+        lists = self.lists._replace(
+            **columns(heads),
+            **self._placed_edges(capacity),
+            counters=np.zeros(COUNTERS, np.int64),
+            windows=np.zeros(2, np.int64),
+        )
+        self._migration = Migration(heads, lists, among - lines, self.arcs + self.bound)
+
+    def follow(
+        self, inserted: Column, deleted: tuple[Column, Positions], reweighted: tuple[Column, Positions]
+    ) -> None:
+        """Bring the larger arrays up to date with a batch, and some more lists into them, if there are any."""
+        migration = self._migration
+        self.arcs += len(inserted) - len(deleted[0])
+        if migration is None:
+            return
+        migration.follow(self.lists, inserted, deleted, reweighted)
+        if not migration.advance(self.lists, self.bound, self._pressure):
+            self._migration = None
+        elif migration.done == self.bound:
+            self._move_over(migration)
+
+    def lost_in_migration(self) -> int:
+        """Return the first list that is not in the larger arrays as it is here though it was copied; -1 if none."""
+        coming = self._migration
+        return -1 if coming is None else int(first_difference(self.lists, coming.lists, coming.done))
+
+    def _move_over(self, migration: Migration) -> None:
+        """Let the larger arrays take the place of the ones there are."""
+        upkeep = self.lists.counters
+        upkeep[[REBALANCES, LISTS_MOVED, ELEMENTS_MOVED]] += migration.lists.counters[
+            [REBALANCES, LISTS_MOVED, ELEMENTS_MOVED]
+        ]
+        self.heads = migration.heads
+        self.lists = self.lists._replace(
+            **columns(self.heads), neighbours=migration.lists.neighbours, weights=migration.lists.weights
+        )
+        self._laid_out()
+        self.growths += 1
 
     def _reserve_slots(self, wanted: int) -> None:
         taken = int(self.lists.counters[SLOTS_TAKEN])
@@ -264,36 +372,44 @@ class Adjacency:
         """Give memory back when most of it is unused; the indices go as well and come back when needed."""
         if self.lines <= _LEAST_LINES or self.used_lines >= _SPARSEST * self.lines:
             return
-        lists = self._laid_out(int(self.used_lines * _ROOM_PER_LINE))
-        lists.indices[: self.bound] = index.UNINDEXED
-        lists.free_blocks[:] = -1
-        lists.counters[SLOTS_TAKEN] = 0
-        self.lists = lists._replace(slots=np.empty(0, np.uint32))
+        self._lay_out(int(self.used_lines * _ROOM_PER_LINE))
+        self.lists.indices[: self.bound] = index.UNINDEXED
+        self.lists.free_blocks[:] = -1
+        self.lists.counters[SLOTS_TAKEN] = 0
+        self.lists = self.lists._replace(slots=np.empty(0, np.uint32))
         self.shrinks += 1
 
     def _place(self, count: int, name: str) -> NDArray[Any]:
         dtype = _WORD if name == "neighbours" or self.weight_dtype is None else self.weight_dtype
         return place(self.allocate, count, dtype, aligned=self.aligned).view(np.int32)
 
-    def _laid_out(self, lines: int) -> PackedLists:
-        """Return the lists in fresh arrays of at least `lines` lines; the old ones stay whole."""
-        lines = max(lines, _LEAST_LINES)
-        capacity = lines << self.lists.line_shift
+    def _placed_edges(self, capacity: int) -> dict[str, NDArray[np.int32]]:
+        """Return fresh arrays for edges and, where there are any, their weights."""
         neighbours = self._place(capacity, "neighbours")
         weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
+        return {"neighbours": neighbours, "weights": weights}
+
+    def _lay_out(self, lines: int, tail: int = 0) -> None:
+        """Copy the lists into fresh arrays: `lines` lines for them and, behind them, a tail of at least so many."""
+        lines = max(lines, _LEAST_LINES) if self._placed else 0
+        tail = max(tail, int(lines * _LEAST_TAIL), _LEAST_LINES - lines)
+        shift = self.lists.line_shift
+        edges = self._placed_edges((lines + tail) << shift)
         starts = np.empty(len(self.heads), np.int64)
-        rebalance.spread(self.lists, self.bound, lines, starts)
-        starts[self.bound] = capacity
-        fresh = self.lists._replace(starts=starts, neighbours=neighbours, weights=weights)
+        rebalance.spread(self.lists, self._placed, lines, starts)
+        starts[self._placed : self.bound + 1] = lines << shift
+        fresh = self.lists._replace(starts=starts, **edges)
         if len(self.lists.neighbours):
-            rebalance.copy_lists(self.lists, fresh, self.bound)
+            rebalance.copy_lists(self.lists, fresh, self._placed)
         self.heads["start"] = starts
-        return fresh._replace(starts=self.heads["start"])
+        self.lists = fresh._replace(starts=self.heads["start"])
+        self._laid_out()
 
-
-def _columns(heads: NDArray[Any]) -> dict[str, Any]:
-    """Return the parts of the heads as arrays of their own, without a copy."""
-    return {"starts": heads["start"], "degrees": heads["degree"][:-1], "indices": heads["index"][:-1]}
+    def _laid_out(self) -> None:
+        """Note how lists lie when they have come into other arrays, to tell by the next time where they grew."""
+        self._migration = None
+        self._lines_laid_out, self._bound_laid_out = self.used_lines, self._placed
+        self._tail_laid_out = self._tail()
 
 
 def _own(part: Any) -> Any:

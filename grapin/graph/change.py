@@ -171,6 +171,7 @@ class Change:
             (old.owner, old.neighbour, old.positions),
             (new.owner, new.neighbour, new.weights),
         )
+        lists.follow(new.owner, (old.owner, old.positions), (same.owner, same.positions))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,11 @@ def check_directions(out: Adjacency, in_: Adjacency | None, alive: NDArray[np.bo
             _report(name, _check_lists(adjacency.lists, alive, adjacency.bound, latest))
             _report(name, _check_indices(adjacency.lists, adjacency.bound))
             _check_blocks(name, adjacency)
+            if adjacency.lost_in_migration() >= 0:
+                culprit = adjacency.lost_in_migration()
+                raise CorruptGraph(
+                    f"{name}-direction: the copy of list {culprit} in larger arrays is another list"
+                )
     if in_ is not None:
         _report("out", _check_mirror(out.lists, in_.lists, len(alive), edges))
 
@@ -62,8 +67,9 @@ def _check_layout(name: str, adjacency: Adjacency, edges: int) -> None:
         raise CorruptGraph(
             f"{name}-direction: {len(lists.weights)} weights for {len(lists.neighbours)} places"
         )
-    if lists.starts[bound] != len(lists.neighbours):
-        raise CorruptGraph(f"{name}-direction: the last list does not end with the array")
+    end = int(lists.starts[bound])
+    if not 0 <= end <= len(lists.neighbours) or end & ((1 << lists.line_shift) - 1):
+        raise CorruptGraph(f"{name}-direction: the room of the last list does not end in the array")
     total = int(lists.degrees[:bound].sum(dtype=np.int64))
     if total != edges:
         raise CorruptGraph(f"{name}-direction: {total} arcs in the lists, {edges} are counted")

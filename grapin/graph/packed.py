@@ -29,6 +29,9 @@ COUNTERS = 6
 INSERTED, DELETED, REWEIGHTED, LINES_WANTED = range(4)
 """Places in `Wants`: slots for the sake of arcs that come, go or get another weight; and lines."""
 
+HEAD = np.dtype([("start", np.int64), ("index", np.int64), ("degree", np.int32), ("unused", np.int32)])
+"""What is needed to find a list lies together: a batch that goes from list to list misses the cache once for it."""
+
 Column = NDArray[np.int32]
 Patterns = NDArray[np.int32]
 """Weights as 32-bit patterns."""
@@ -46,7 +49,7 @@ class PackedLists(NamedTuple):
     """The arrays of one direction; vertices beyond the bound in use have undefined entries."""
 
     starts: NDArray[np.int64]
-    """Where each list begins, in elements; one entry more than vertices, the last is the capacity."""
+    """Where each list begins, in elements; one entry more than vertices, where the room of the last list ends."""
     degrees: NDArray[np.int32]
     neighbours: NDArray[np.int32]
     weights: Patterns
@@ -62,6 +65,11 @@ class PackedLists(NamedTuple):
     counters: NDArray[np.int64]
     windows: NDArray[np.int64]
     """Pairs of vertices, the second excluded: between them the last batch moved lists; `counters` has how many."""
+
+
+def columns(heads: NDArray[Any]) -> dict[str, Any]:
+    """Return the parts of heads as the arrays that `PackedLists` has of them, without a copy."""
+    return {"starts": heads["start"], "degrees": heads["degree"][:-1], "indices": heads["index"][:-1]}
 
 
 @inlined

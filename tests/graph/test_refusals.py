@@ -100,7 +100,8 @@ def sabotaged(name: str, place: int, value: int) -> Graph:
 @pytest.mark.parametrize(
     ("name", "place", "value", "sentence"),
     [
-        ("starts", 2000, 7, "does not end with the array"),
+        ("starts", 2000, 7, "does not end in the array"),
+        ("starts", 2000, 2**40, "does not end in the array"),
         ("starts", 0, 7, "does not start on a line"),
         ("starts", 1, 32, "runs into the next"),
         ("degrees", 0, 1999, "1999 arcs in the lists"),
