@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from experiments.lib.bars import Bar, figures, kept, sentence, span, told
 from experiments.lib.building import build_bars
 from experiments.lib.experiment import Experiment
+from experiments.filling import filling_bars
 from experiments.lib.mutating import UNIT, growth_bar, largest_hubs_bars, one_hub_bar, size_bars
 from grapin.generators import generate
 from grapin.graph import Graph
@@ -48,6 +49,7 @@ def bars(*, quick: bool) -> Iterator[Bar]:
     yield growth_bar(edges, setting.small, setting.sizes[1])
     yield one_hub_bar(edges, setting.mutations, setting.sizes[1])
     yield from largest_hubs_bars(setting.sizes[1] // 2)
+    yield from filling_bars(quick=quick)
 
 
 def _answer(bars: Sequence[Bar]) -> str:

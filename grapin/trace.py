@@ -7,10 +7,12 @@ other; iterations do.
 """
 
 import json
+import os
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812 - it is a class
 
 import numpy as np
@@ -25,8 +27,12 @@ from grapin.spool import readable
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""
-FORMAT = 3
+FORMAT = 4
 """Raised when the meaning of a saved trace changes."""
+_READABLE = (3, FORMAT)
+"""Format 3 had every column in one part."""
+PART_ROWS = 1 << 17
+"""A trace that goes to its file while it is recorded goes there in parts of so many rows at least, some 4 MiB."""
 
 _COLUMNS = {
     "phase": np.int32,
@@ -54,6 +60,13 @@ _CHANGE_COLUMNS = {
     "start": np.int64,
     "length": np.int32,
     "mutations": np.int32,
+}
+
+
+_TABLES: dict[str, dict[str, Any]] = {
+    "reads": _COLUMNS,
+    "phases": _PHASE_COLUMNS,
+    "changes": _CHANGE_COLUMNS,
 }
 
 
@@ -95,18 +108,14 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write one file, compressed; what was there is replaced only when all is written."""
-        path = Path(path)
-        columns = {f"reads.{name}": column for name, column in self.reads.items()}
-        columns |= {f"phases.{name}": column for name, column in self.phases.items()}
-        columns |= {f"changes.{name}": column for name, column in self.changes.items()}
-        about = np.frombuffer(json.dumps(self.about | {"format": FORMAT}).encode(), np.uint8)
-        partial = path.with_name(path.name + ".part")
+        file = _PartsFile(path, self.about)
         try:
-            with partial.open("wb") as file:
-                np.savez_compressed(file, about=about, allow_pickle=False, **columns)
-            partial.replace(path)
+            file.add("reads", self.reads)
+            file.add("phases", self.phases)
+            file.add("changes", self.changes)
+            file.finish()
         finally:
-            partial.unlink(missing_ok=True)
+            file.discard()
 
     @classmethod
     def load(cls, path: str | Path) -> "Trace":
@@ -120,9 +129,11 @@ class Trace:
             ):
                 about = dict(json.loads(bytes(file["about"])))
                 _check_format(path, about)
-                reads = {name: file[f"reads.{name}"] for name in _COLUMNS}
-                phases = {name: file[f"phases.{name}"] for name in _PHASE_COLUMNS}
-                changes = {name: file[f"changes.{name}"] for name in _CHANGE_COLUMNS}
+                parts = about.pop("parts", dict.fromkeys(_TABLES, 1))
+                reads, phases, changes = (
+                    {name: _read_parts(file, f"{table}.{name}", parts[table]) for name in columns}
+                    for table, columns in _TABLES.items()
+                )
                 _check(about, reads, phases, changes)
         except InvalidFile:
             raise
@@ -138,7 +149,7 @@ class Trace:
 
 
 def _check_format(path: str | Path, about: dict[str, Any]) -> None:
-    if about.pop("format", None) != FORMAT:
+    if about.pop("format", None) not in _READABLE:
         raise InvalidFile(f"{path}: was saved in another format; record the run again with this version")
 
 
@@ -158,40 +169,126 @@ def _check(about: dict[str, Any], *tables: dict[str, NDArray[Any]]) -> None:
         raise ValueError("it has reads of no phase, or of no list")
 
 
-class TraceWriter:
-    """Collects what each phase of an engine's run read, and what each batch changed."""
+def _read_parts(file: Any, name: str, count: int) -> NDArray[Any]:
+    parts = [file[_part_name(name, part)] for part in range(count)]
+    return parts[0] if count == 1 else np.concatenate(parts)
 
-    def __init__(self, about: dict[str, Any]) -> None:
+
+def _part_name(name: str, part: int) -> str:
+    return name if part == 0 else f"{name}.{part}"
+
+
+class _PartsFile:
+    """A trace's file while it is written, under another name beside its place until it is complete.
+
+    An archive as NumPy's, of which a column may have several parts, with a checksum each. How many there are is written
+    last, and an archive that was not finished cannot be opened: what is there is the whole trace, or not a trace.
+    """
+
+    def __init__(self, path: str | Path, about: dict[str, Any]) -> None:
+        self.path = Path(path)
         self._about = about
-        self._reads: list[dict[str, NDArray[Any]]] = []
-        self._phases: list[tuple[int, ...]] = []
-        self._changes: list[dict[str, NDArray[Any]]] = []
+        self._parts = dict.fromkeys(_TABLES, 0)
+        # The process in the name keeps two runs apart that were told to write the same file.
+        self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        self._raw = self._partial.open("wb")
+        self._archive = ZipFile(self._raw, "w", ZIP_DEFLATED)
+
+    def add(self, table: str, columns: dict[str, NDArray[Any]]) -> None:
+        """Write one more part of a table."""
+        for name, column in columns.items():
+            self._write(_part_name(f"{table}.{name}", self._parts[table]), column)
+        self._parts[table] += 1
+
+    def finish(self) -> None:
+        """Write the end, and put the file in its place."""
+        about = self._about | {"format": FORMAT, "parts": self._parts}
+        self._write("about", np.frombuffer(json.dumps(about).encode(), np.uint8))
+        self._archive.close()
+        self._raw.close()
+        self._partial.replace(self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind that is not whole; does nothing to a file that is finished."""
+        self._raw.close()
+        self._partial.unlink(missing_ok=True)
+        # An archive that nobody closes would try to end itself when it is collected, and say that it cannot.
+        self._archive.fp = None
+
+    def _write(self, name: str, column: NDArray[Any]) -> None:
+        with self._archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, column, allow_pickle=False)
+
+
+class TraceWriter:
+    """Collects what each phase of an engine's run read, and what each batch changed.
+
+    With a path all goes to that file, in parts: what is kept in memory is what the last batches read. The file is there
+    when `finish` is called; until then there is none, and a run that ends before leaves what was there as it was. Only
+    a process that is killed outright leaves a hidden `.part` file beside it, which is not read as a trace.
+    """
+
+    def __init__(self, about: dict[str, Any], path: str | Path | None = None) -> None:
+        self._about = about
+        self._kept: dict[str, list[dict[str, NDArray[Any]]]] = {name: [] for name in _TABLES}
+        self._rows = dict.fromkeys(_TABLES, 0)
+        self._count = 0
+        self._file = None if path is None else _PartsFile(path, about)
+        self.path = None if path is None else Path(path)
+        """The file that the trace goes to."""
+        if self._file is not None:
+            weakref.finalize(self, _PartsFile.discard, self._file)
 
     def write(self, works: list[Work], snapshot: Snapshot, applied: Applied | None) -> None:
         """Add what each program read after one batch, or at the start."""
         in_slots = 0 if snapshot.in_ is None or snapshot.in_ is snapshot.out else len(snapshot.in_.neighbours)
         for program, work in enumerate(works):
             rows = np.empty((0, 5), np.int64) if work.reads is None else work.reads
-            phase = np.full(len(rows), len(self._phases))
+            phase = np.full(len(rows), self._count)
             whole = whole_reads(rows, snapshot) if work.whole is None else work.whole
             cached = np.zeros(len(rows), np.bool_) if work.cached is None else work.cached
             iteration, place, start, length, arrays = rows.T
-            columns = (phase, iteration, place >> 1, place & 1, start, length, arrays, whole, cached)
-            self._reads.append(_typed(_COLUMNS, columns))
+            self._keep(
+                "reads", (phase, iteration, place >> 1, place & 1, start, length, arrays, whole, cached)
+            )
             slots = len(snapshot.out.neighbours), in_slots
-            self._phases.append((snapshot.version, program, snapshot.bound, snapshot.edges, *slots))
+            row = (snapshot.version, program, snapshot.bound, snapshot.edges, *slots)
+            self._keep("phases", tuple(np.array(row, np.int64).reshape(-1, 1)))
+            self._count += 1
         if applied is not None:
-            self._changes.append(_typed(_CHANGE_COLUMNS, changed_lists(snapshot, applied)))
+            self._keep("changes", changed_lists(snapshot, applied))
+
+    def _keep(self, table: str, columns: tuple[NDArray[Any], ...]) -> None:
+        self._kept[table].append(_typed(_TABLES[table], columns))
+        self._rows[table] += len(columns[0])
+        # A part has at least one row for each that makes it up, so that empty ones do not pile up either.
+        if self._file is not None and self._rows[table] + len(self._kept[table]) >= PART_ROWS:
+            self._spill(table)
+
+    def _spill(self, table: str) -> None:
+        assert self._file is not None
+        self._file.add(table, self._joined(table))
+        self._kept[table], self._rows[table] = [], 0
+
+    def _joined(self, table: str) -> dict[str, NDArray[Any]]:
+        return _joined(_TABLES[table], self._kept[table])
 
     def trace(self) -> Trace:
-        """Return all that was written so far."""
-        table = np.array(self._phases, np.int64).reshape(-1, len(_PHASE_COLUMNS))
-        return Trace(
-            _joined(_COLUMNS, self._reads),
-            _typed(_PHASE_COLUMNS, tuple(table.T)),
-            _joined(_CHANGE_COLUMNS, self._changes),
-            self._about,
-        )
+        """Return all that was written so far, of a trace that does not go to a file."""
+        reads, phases, changes = (self._joined(table) for table in _TABLES)
+        return Trace(reads, phases, changes, self._about)
+
+    def finish(self) -> None:
+        """Write what is left, and put the file in its place."""
+        assert self._file is not None
+        for table in _TABLES:
+            self._spill(table)
+        self._file.finish()
+
+    def discard(self) -> None:
+        """Leave no file behind that is not whole."""
+        if self._file is not None:
+            self._file.discard()
 
 
 def whole_reads(rows: NDArray[np.int64], snapshot: Snapshot) -> NDArray[np.bool_]:

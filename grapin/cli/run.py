@@ -242,7 +242,13 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
 @directed_option
 @weights_option
 @layout_options
-@click.option("--trace", "trace_file", metavar="FILE", help="Write which lists were read to this file.")
+@click.option(
+    "--trace",
+    "trace_file",
+    metavar="FILE",
+    help="Write which lists were read to this file, "
+    "on the way, so that a long run does not keep it in memory; it is there when the run ends, or not at all.",
+)
 @click.option("--verify", is_flag=True, help="Hold the answers against the reference at the end.")
 @click.option(
     "--values",
@@ -324,7 +330,7 @@ def command(
     with progress("Compiling", STEPS) as advance:
         warm_up(store, made, **settings, advance=advance)
     with Console(stderr=True).status("Computing the first values ..."):
-        engine = Engine(store, made, **settings)
+        engine = Engine(store, made, **settings | {"trace": trace_file or False})
     count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     origin = shown_name(graph)
     if options["updates"] is not None:
@@ -453,8 +459,8 @@ def _verified(program: Program) -> str:
 def _deliver(
     outcome: Outcome, answers: dict[str, Any], trace_file: str | None, json_file: str | None, rows: str
 ) -> None:
-    if trace_file is not None:
-        write_whole(trace_file, outcome.engine.trace.save)
+    if trace_file is not None and outcome.engine.tracing:  # one that was lost has been told of
+        outcome.engine.finish_trace()
     text = json.dumps(outcome.record() | answers)
     if json_file == STANDARD_OUTPUT:
         click.echo(text)

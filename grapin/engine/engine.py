@@ -5,9 +5,11 @@ The cache of an engine: what was asked for, checked against the graph, the progr
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from grapin.cache import read_settings
 from grapin.cache.settings import ELEMENT, CacheSettings
 from grapin.device import Cache, CachingDevice, Device, Query, Work, open_device
 from grapin.engine.answer import Answer, QueryReport, Report
-from grapin.errors import AnswersLost, InvalidArgument
+from grapin.errors import AnswersLost, GrapinError, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.change import Applied
 from grapin.interrupts import held_interrupts
@@ -87,6 +89,9 @@ class Engine:
     on this engine refuses to show its answers, or to go on from them.
 
     An engine stays in the process it was made in. What lasts and travels are its graph, its values and its reports.
+
+    `trace=True` keeps in memory which lists are read, some 30 bytes a list, more with every batch; `trace="run.npz"`
+    writes that to the file on the way, in parts, with a few MiB in memory, and `finish_trace` completes the file.
     """
 
     def __init__(
@@ -97,7 +102,7 @@ class Engine:
         device: str = "auto",
         system: str | System = "bounded",
         threads: int | None = None,
-        trace: bool = False,
+        trace: bool | str | Path = False,
         cache: str | int | CacheSettings | None = None,
     ) -> None:
         if not isinstance(graph, Graph):
@@ -107,7 +112,7 @@ class Engine:
         self.graph = graph
         self.system = find_runnable(system)
         self._device = open_device(device)
-        self.threads = _threads(threads, trace=trace)
+        self.threads = _threads(threads, trace=trace is not False)
         listed = _listed(programs)
         for program in listed:
             check_program(program, graph)
@@ -117,7 +122,7 @@ class Engine:
             Answer(program, query, self._check) for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
-        self._writer = TraceWriter(self._about()) if trace else None
+        self._writer = _writer(trace, self._about())
         self._failure: BaseException | None = None
         self._version = graph.version
         with held_interrupts():
@@ -153,7 +158,29 @@ class Engine:
         """What was read so far; the engine must have been made with `trace=True`."""
         if self._writer is None:
             raise InvalidArgument("trace=False must be True when the engine is made for a trace to be kept")
+        if self._writer.path is not None:
+            raise InvalidArgument(
+                f"trace={str(self._writer.path)!r} must be True for the trace to be at hand: it goes to its file, "
+                "which finish_trace() completes and Trace.load reads"
+            )
         return self._writer.trace()
+
+    @property
+    def tracing(self) -> bool:
+        """Whether what batches read is written down: not after the trace was finished, or could not be written."""
+        return self._writer is not None
+
+    def finish_trace(self) -> None:
+        """Complete the file of the trace, for an engine made with `trace=FILE`; what is read after that is not in it.
+
+        Before that there is no file of that name, so that what is found there is always whole.
+        """
+        writer = self._writer
+        if writer is None or writer.path is None:
+            raise InvalidArgument("trace must be a file when the engine is made for a file to be finished")
+        self._writer = None
+        with _told_of(writer):
+            writer.finish()
 
     def apply(self, batch: Batch) -> Report:
         """Change the graph by a batch and bring every answer up to date.
@@ -247,7 +274,10 @@ class Engine:
             work = replace(work, counters=work.counters.moved_by(self.system.transfer.name))
             reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
         if self._writer is not None:
-            self._writer.write([report.work for report in reports], snapshot, applied)
+            writer, self._writer = self._writer, None  # a trace with a batch missing would be a wrong one
+            with _told_of(writer):
+                writer.write([report.work for report in reports], snapshot, applied)
+            self._writer = writer
         return tuple(reports)
 
     def _report(
@@ -279,6 +309,34 @@ def _listed(programs: Program | Sequence[Program]) -> list[Program]:
             shown = one.__name__ if isinstance(one, type) else repr(one)
             raise InvalidArgument(f"programs={shown:.60} must be programs, such as grapin.BFS(source=0)")
     return listed
+
+
+def _writer(trace: bool | str | Path, about: dict[str, Any]) -> TraceWriter | None:
+    """Return what keeps the trace, in memory or in a file."""
+    if isinstance(trace, bool):
+        return TraceWriter(about) if trace else None
+    if not isinstance(cast("object", trace), (str, Path)) or not str(trace):
+        raise InvalidArgument(f"trace={trace!r:.60} must be True, False or the name of a file")
+    try:
+        return TraceWriter(about, trace)
+    except OSError as error:
+        raise InvalidArgument(
+            f"trace={str(trace)!r} must be a file that can be written: {error.strerror}"
+        ) from None
+
+
+@contextmanager
+def _told_of(writer: TraceWriter) -> Iterator[None]:
+    """Leave no part of a trace behind that could not be written whole, and say which trace that was."""
+    try:
+        yield
+    except BaseException as error:
+        writer.discard()
+        if isinstance(error, OSError) and writer.path is not None:
+            raise GrapinError(
+                f"{writer.path}: the trace could not be written and is lost: {error.strerror}"
+            ) from error
+        raise
 
 
 def _threads(given: int | None, *, trace: bool) -> int:

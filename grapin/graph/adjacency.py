@@ -48,6 +48,8 @@ _LEAST_TAIL = 1 / 64
 """Lines behind the last list for each line in use, however little of the growth came with new ones."""
 _FILLED = 0.95
 """Growing begins when this part of the room is used; lists go to the larger arrays while the rest is."""
+_MANY = 64
+"""New lists that have no tail may be one in so many lines; for more of them the arrays are laid out at once."""
 _NEWCOMERS_PART = 8
 """New lists without arcs get a line each unless that takes more than one in so many lines of the tail."""
 _ROOM_FOR_SLOTS = 1.25
@@ -103,6 +105,10 @@ class Adjacency:
         """The larger arrays, while lists are going there."""
         self._pressure = 0.0
         """Which part of the room left the batch being applied takes."""
+        self._tail_laid_out = self._tail_before = 0
+        """Lines of the tail when lists came into these arrays, and before the last batch."""
+        self._lines_laid_out = self._bound_laid_out = 0
+        """Lines in use, and lists, when they came into these arrays."""
         self._placed = self.bound
         """Lists below this have their place; those above came with the batch that is being reserved for."""
         self._lay_out(int(self.used_lines * _ROOM_PER_LINE))
@@ -268,19 +274,25 @@ class Adjacency:
         arriving = int(rebalance.lines_of_newcomers(self.lists, self._placed, inserted))
         tail = self._tail()
         left = rebalance.DENSEST_ROOT * (self.lines - tail + min(tail, wanted)) - self.used_lines
-        if arriving > tail or wanted > max(left, 0):
+        taken = arriving + max(
+            self._tail_before - tail, 0
+        )  # also by lists that got longer, and those without arcs
+        if wanted > max(left, 0) or arriving > max(tail, self.used_lines // _MANY):
             self._grow(self.used_lines + wanted - arriving, arriving)
             tail = self._tail()
         elif wanted > 0 and self._migration is None:
-            scarce = arriving and (tail - arriving) * 2 < self._tail_laid_out
-            if scarce or wanted > left - (1 - _FILLED) * self.lines:
+            scarce = taken and (tail - arriving) * 2 < self._tail_laid_out
+            if scarce or wanted > left - (1 - _FILLED) * (self.lines - tail):
                 with suppress(MemoryError):  # when there is no other way, growing at once says so
                     self._start_migration(wanted, arriving)
-        self._pressure = max(wanted / (max(left, 0) + 1), arriving / (tail + 1))
+        self._pressure = max(wanted / (max(left, 0) + 1), taken / max(tail, self.lines // _MANY, 1))
+        self._tail_before = tail
         if self.bound > self._placed:
             count = self.bound - self._placed
-            least = 1 if arriving + count <= tail and count * _NEWCOMERS_PART <= tail else 0
-            rebalance.place_newcomers(self.lists, self._placed, self.bound, inserted, least)
+            least = 1 if 2 * (arriving + count) <= tail and count * _NEWCOMERS_PART <= tail else 0
+            # Without a tail new lists get no room before they ask for it.
+            owner = inserted if arriving <= tail else inserted[:0]
+            rebalance.place_newcomers(self.lists, self._placed, self.bound, owner, least)
             self._placed = self.bound
 
     def _tail(self) -> int:
@@ -383,7 +395,7 @@ class Adjacency:
         dtype = _WORD if name == "neighbours" or self.weight_dtype is None else self.weight_dtype
         return place(self.allocate, count, dtype, aligned=self.aligned).view(np.int32)
 
-    def _placed_edges(self, capacity: int) -> dict[str, NDArray[np.int32]]:
+    def _placed_edges(self, capacity: int) -> dict[str, Any]:
         """Return fresh arrays for edges and, where there are any, their weights."""
         neighbours = self._place(capacity, "neighbours")
         weights = np.empty(0, np.int32) if self.weight_dtype is None else self._place(capacity, "weights")
@@ -409,7 +421,7 @@ class Adjacency:
         """Note how lists lie when they have come into other arrays, to tell by the next time where they grew."""
         self._migration = None
         self._lines_laid_out, self._bound_laid_out = self.used_lines, self._placed
-        self._tail_laid_out = self._tail()
+        self._tail_laid_out = self._tail_before = self._tail()
 
 
 def _own(part: Any) -> Any:

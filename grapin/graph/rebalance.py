@@ -28,8 +28,10 @@ from grapin.graph.packed import (
 )
 
 LEAF_VERTICES = 16
-DENSEST_ROOT = 0.9
+DENSEST_ROOT = 0.95
 """The whole array is never fuller than this; windows of one leaf may be full."""
+_SPACING = 8
+"""New lists together get one line more than they fill for each so many."""
 _HEADROOM = 4
 """A list that needs room gets one extra line for this many it fills, if its window has them to spare."""
 
@@ -103,7 +105,7 @@ def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted
 @kernel
 def tail_lines(lists: PackedLists, bound: int) -> int:
     """Return how many lines at the end of the array belong to no list."""
-    return (len(lists.neighbours) - lists.starts[bound]) >> lists.line_shift
+    return wide((len(lists.neighbours) - lists.starts[bound]) >> lists.line_shift)
 
 
 @kernel
@@ -153,27 +155,27 @@ def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
 
 @kernel
 def lines_of_newcomers(lists: PackedLists, first: int, owner: Column) -> int:
-    """Return how many lines the lists from `first` on fill once the arcs of `owner`, sorted, are in them."""
-    row, total = np.searchsorted(owner, first), 0
+    """Return how many lines the lists from `first` on take once the arcs of `owner`, sorted, are in them."""
+    row, total = wide(np.searchsorted(owner, first)), 0
     while row < len(owner):
         last = group_end(owner, row)
         total += line_count(lists, last - row)
         row = last
-    return total
+    return total + total // _SPACING
 
 
 @kernel
 def place_newcomers(lists: PackedLists, first: int, bound: int, owner: Column, least: int) -> None:
     """Give the empty lists from `first` on the lines in the tail that their arcs in `owner` will fill, or `least`."""
-    row, start = np.searchsorted(owner, first), lists.starts[first]
+    row, origin, given = wide(np.searchsorted(owner, first)), lists.starts[first], 0
     for vertex in range(first, bound):
-        lists.starts[vertex] = start
+        lists.starts[vertex] = origin + ((given + given // _SPACING) << lists.line_shift)
         last = row
         while last < len(owner) and owner[last] == vertex:
             last += 1
-        start += max(line_count(lists, wide(last - row)), least) << lists.line_shift
+        given += max(line_count(lists, wide(last - row)), least)
         row = last
-    lists.starts[bound] = start
+    lists.starts[bound] = origin + ((given + given // _SPACING) << lists.line_shift)
 
 
 @inlined
