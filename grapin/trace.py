@@ -33,6 +33,8 @@ _READABLE = (3, FORMAT)
 """Format 3 had every column in one part."""
 PART_ROWS = 1 << 17
 """A trace that goes to its file while it is recorded goes there in parts of so many rows at least, some 4 MiB."""
+_ROWS_PER_BATCH = 128
+"""What a batch costs in memory beside its rows, in rows: arrays of a single element take a hundred bytes each."""
 
 _COLUMNS = {
     "phase": np.int32,
@@ -261,8 +263,8 @@ class TraceWriter:
     def _keep(self, table: str, columns: tuple[NDArray[Any], ...]) -> None:
         self._kept[table].append(_typed(_TABLES[table], columns))
         self._rows[table] += len(columns[0])
-        # A part has at least one row for each that makes it up, so that empty ones do not pile up either.
-        if self._file is not None and self._rows[table] + len(self._kept[table]) >= PART_ROWS:
+        rows = self._rows[table] + _ROWS_PER_BATCH * len(self._kept[table])
+        if self._file is not None and rows >= PART_ROWS:
             self._spill(table)
 
     def _spill(self, table: str) -> None:

@@ -64,9 +64,8 @@ def test_memory_stays_bounded_over_a_thousand_batches(
             # The path is cut and mended in its middle, so that each batch reads hundreds of lists.
             edge = [(700, 701)]
             engine.apply(Batch(delete=edge) if turn % 2 == 0 else Batch(insert=edge))
-            if turn == 99:
-                tracemalloc.reset_peak()
-                before = tracemalloc.get_traced_memory()[0]
+            if turn == 499:
+                before = tracemalloc.get_traced_memory()[1]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         if to_file:
@@ -75,8 +74,9 @@ def test_memory_stays_bounded_over_a_thousand_batches(
         return peak - before
 
     in_memory, spilled = growth(to_file=False), growth(to_file=True)
-    assert in_memory > 8 * 2**20
-    assert spilled < 2 * 2**20, f"{spilled} in parts, {in_memory} in memory"
+    # What the second half of the batches adds to the peak of the first: all they read, or next to nothing.
+    assert in_memory > 4 * 2**20
+    assert spilled < in_memory / 16, f"{spilled} in parts, {in_memory} in memory"
 
 
 def test_an_engine_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
