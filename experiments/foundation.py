@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from experiments.lib.bars import Bar, figures, kept, sentence, span, told
 from experiments.lib.building import build_bars
 from experiments.lib.experiment import Experiment
-from experiments.filling import filling_bars
+from experiments.lib.filling import filling_bars
 from experiments.lib.mutating import UNIT, growth_bar, largest_hubs_bars, one_hub_bar, size_bars
 from grapin.generators import generate
 from grapin.graph import Graph

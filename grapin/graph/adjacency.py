@@ -209,14 +209,14 @@ class Adjacency:
         parts = packed._replace(slots=lists.slots[: lists.counters[SLOTS_TAKEN]].copy())._asdict()
         return self.__dict__ | {
             "heads": heads,
-            "lists": {name: part for name, part in parts.items() if name not in _columns(heads)},
+            "lists": {name: part for name, part in parts.items() if name not in columns(heads)},
             "room": (len(self.heads), len(lists.neighbours), len(lists.slots)),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         heads, (head_room, capacity, slot_room) = state["heads"], state.pop("room")
         self.__dict__.update(state)
-        self.heads = np.zeros(head_room, _HEAD)
+        self.heads = np.zeros(head_room, HEAD)
         self.heads[: self.bound + 1] = heads
         # Arrays that came from another process may be read-only, for which all would be compiled again.
         parts = {name: _own(part) for name, part in state["lists"].items()}
@@ -224,12 +224,12 @@ class Adjacency:
         together["start"][: self.bound + 1] = _ends(heads, self.bound)
         places = self.heads["start"].copy()
         parts["slots"] = _longer(parts["slots"], len(parts["slots"]), slot_room)
-        packed = PackedLists(**_columns(together), **parts)
+        packed = PackedLists(**columns(together), **parts)
         placed = packed._replace(starts=places, neighbours=self._place(capacity, "neighbours"))
         if self.weight_dtype is not None:
             placed = placed._replace(weights=self._place(capacity, "weights"))
         rebalance.copy_lists(packed, placed, self.bound)
-        self.lists = placed._replace(**_columns(self.heads))
+        self.lists = placed._replace(**columns(self.heads))
 
     def reserve_vertices(self, bound: int) -> None:
         """Make room for vertices below `bound`, with empty lists at the end of the array."""

@@ -7,7 +7,7 @@ from time import thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.bars import DATA, Bar
+from experiments.lib.bars import DATA, Bar
 from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.stream import temporal
