@@ -27,8 +27,23 @@ _WITH_COMPILED_CODE = (
 )
 
 
+_OPTIONS = (
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "DISABLE_INTEL_SVML",
+    "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "NRT_STATS",
+    "OPT",
+    "SLP_VECTORIZE",
+)
+"""Settings of Numba that change the machine code and that its own cache does not ask for."""
+
+
 def _digest_of_sources(patterns: tuple[str, ...]) -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr([(name, getattr(numba.config, name, None)) for name in _OPTIONS]).encode())
     for pattern in patterns:
         for path in sorted(_PACKAGE.glob(pattern)):
             digest.update(path.read_bytes())
@@ -36,7 +51,7 @@ def _digest_of_sources(patterns: tuple[str, ...]) -> str:
 
 
 SOURCES = _digest_of_sources(_WITH_COMPILED_CODE)
-"""Stands for the content of all source files with code compiled for the CPU."""
+"""Stands for the content of all source files with code compiled for the CPU, and for how Numba is to compile it."""
 SOURCES_OF_MODEL = _digest_of_sources(("compiled.py", "sim/**/*.py"))
 """The same for the model, whose compiled code calls none but its own: a change to it leaves the kernels as they are."""
 
