@@ -24,8 +24,11 @@ from grapin.graph.packed import Lists
 @compiled
 def grown(array: Any, needed: Any) -> Any:
     """Return an array with room for `needed` items that begins with the old ones."""
-    larger = np.empty(max(needed, 2 * array.size), array.dtype)
-    larger[: array.size] = array
+    larger = np.empty(max(np.int64(needed), 2 * array.size), array.dtype)
+    for place in range(
+        array.size
+    ):  # a slice would have compiled what words its error, 37 functions of strings
+        larger[place] = array[place]
     return larger
 
 

@@ -88,8 +88,10 @@ def with_room(buckets: Buckets, more: int) -> Buckets:
     needed = max(needed, 2 * blocks)
     items = np.empty(needed * BLOCK, np.uint64)
     following = np.empty(needed, np.int32)
-    items[: buckets.items.size] = buckets.items
-    following[:blocks] = buckets.following
+    for place in range(buckets.items.size):  # not slices: see `grown`
+        items[place] = buckets.items[place]
+    for block in range(blocks):
+        following[block] = buckets.following[block]
     return Buckets(items, following, buckets.heads, buckets.counts, buckets.origin, buckets.state)
 
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
-from grapin.compiled import compiled
+from grapin.compiled import compiled, rule
 from grapin.counters import Counters
 from grapin.device import Work
 from grapin.errors import ValueOverflow
@@ -93,10 +92,9 @@ def bind_monotone(program: Monotone, code: Coding, *, stored_weights: bool, side
     reads = stored_weights and program.weighted
     name = f"{program.name}_{digest(program, code)}_{sides}{'w' if reads else ''}"
     if name not in _bound:
-        inlined = numba.njit(nogil=True, error_model="numpy")
         rules = {
-            "offer": make_offer(program, code, inlined),
-            "start_key": make_start(program, code, inlined),
+            "offer": make_offer(program, code, rule),
+            "start_key": make_start(program, code, rule),
             "weight_at": stored_weight if reads else unit_weight,
             "SIDES": sides,
             "ARRAYS": 2 if reads else 1,
