@@ -14,11 +14,20 @@ from numba.core import types
 from numba.extending import intrinsic as _intrinsic
 from numpy.typing import NDArray
 
-from grapin.compiled import inlined
+from grapin.compiled import PLAIN, inlined
 
 # Neither carries types that a strict checker could use.
 code: Any = _code
-intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = _intrinsic
+
+
+def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an instruction; where nothing is compiled, the Python function `plain` does what it would do."""
+
+    def chosen(make: Callable[..., Any]) -> Callable[..., Any]:
+        made: Callable[..., Any] = plain if PLAIN else _intrinsic(make)
+        return made
+
+    return chosen
 
 
 def _element(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:
@@ -28,7 +37,15 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any, index: 
     return code.get_item_pointer(context, builder, kind, array, [place], wraparound=False)
 
 
-@intrinsic
+def _move_plainly(array: Any, to: Any, start: Any, count: Any) -> None:
+    array[to : to + count] = array[start : start + count].copy()
+
+
+def _prefetch_nothing(_array: Any, _index: Any) -> None:
+    pass
+
+
+@intrinsic(_move_plainly)
 def _move(_typing: Any, array: Any, to: Any, start: Any, count: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         destination = _element(context, builder, signature, arguments, 1)
@@ -39,7 +56,7 @@ def _move(_typing: Any, array: Any, to: Any, start: Any, count: Any) -> Any:
     return types.none(array, to, start, count), generate
 
 
-@intrinsic
+@intrinsic(_prefetch_nothing)
 def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _element(context, builder, signature, arguments, 1)

@@ -19,7 +19,23 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(array.data, [arguments[1]])
 
 
-def _changing(operation: str) -> Any:
+def _lower_plainly(array: Any, index: Any, value: Any) -> Any:
+    before = array[index]
+    array[index] = min(before, value)
+    return before
+
+
+def _add_plainly(array: Any, index: Any, value: Any) -> Any:
+    before = array[index]
+    array[index] += value
+    return before
+
+
+def _load_plainly(array: Any, index: Any) -> Any:
+    return array[index]
+
+
+def _changing(operation: str, plain: Any) -> Any:
     """Make an intrinsic that changes one 64-bit element and returns what it was."""
 
     def step(_typing: Any, array: Any, _index: Any, _value: Any) -> Any:
@@ -29,14 +45,14 @@ def _changing(operation: str) -> Any:
 
         return array.dtype(array, types.intp, array.dtype), generate
 
-    return intrinsic(step)
+    return intrinsic(plain)(step)
 
 
-_minimum = _changing("umin")
-_sum = _changing("add")
+_minimum = _changing("umin", _lower_plainly)
+_sum = _changing("add", _add_plainly)
 
 
-@intrinsic
+@intrinsic(_load_plainly)
 def _load(_typing: Any, array: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _element(context, builder, signature, arguments)

@@ -52,7 +52,11 @@ class Buckets(NamedTuple):
     """How many blocks were ever used, how many hold items now, and how many items there are."""
 
 
-@intrinsic
+def _count_leading_zeros(number: Any) -> int:
+    return 64 - int(number).bit_length()
+
+
+@intrinsic(_count_leading_zeros)
 def _leading_zeros(_typing: Any, _number: Any) -> Any:
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
