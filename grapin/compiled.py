@@ -14,9 +14,9 @@ With `NUMBA_DISABLE_JIT=1` nothing is compiled: every function stays the Python 
 
 import gc
 import hashlib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -29,7 +29,10 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
+from grapin.compilations import NOT_KEPT, Compilation, compilations, tally, watchers
 from grapin.machine_code import MachineCode
+
+__all__ = ["PLAIN", "compilations", "compiled", "compiled_parallel", "inlined", "kernel", "rule"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -65,59 +68,31 @@ SOURCES_OF_MODEL = _digest_of_sources(("compiled.py", "machine_code.py", "sim/**
 """The same for the model, whose compiled code calls none but its own: a change to it leaves the kernels as they are."""
 
 
-@dataclass(frozen=True)
-class Compilation:
-    """One function that Python called and that had to be compiled, with all that it calls."""
-
-    function: str
-    number: int
-    """How many this process has compiled before it, and it."""
-    seconds: float | None
-    """How long that took; None when it begins."""
-    kept: str | None
-    """The folder where the machine code is kept for the next process; None where it is not."""
-
-
-watchers: list[Callable[[Compilation], None]] = []
-"""Called when the compilation of a function that Python called begins, and when it is over."""
-
-
-def compilations() -> int:
-    """Return how many functions were compiled in this process; one whose machine code was found on disk was not."""
-    return _Tally.functions
-
-
-class _Tally:
-    """What this process has compiled so far; changed under the compiler's lock."""
-
-    functions = 0
-    entries = 0
-    depth = 0
-    begun: float | None = None
-
-
 class _Kept(MachineCode):
     """Machine code on disk; where there is none, compilation begins."""
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         found = super().load_overload(signature, context)
         if found is None:
-            _Tally.functions += 1
-            if _Tally.depth == 1:
-                _Tally.entries += 1
-                _Tally.begun = perf_counter()
+            tally.functions += 1
+            if tally.depth == 1:
+                tally.entries += 1
+                tally.begun = perf_counter()
                 self._tell(None)
         return found
 
     def over(self) -> None:
         """Say that what Python called is compiled, if it had to be."""
-        if _Tally.depth == 1 and _Tally.begun is not None:
-            seconds, _Tally.begun = perf_counter() - _Tally.begun, None
+        if tally.depth == 1 and tally.begun is not None:
+            seconds, tally.begun = perf_counter() - tally.begun, None
             self._tell(seconds)
 
     def _tell(self, seconds: float | None) -> None:
+        if self.cache_path is None and not watchers and not tally.warned:
+            tally.warned = True
+            warnings.warn(NOT_KEPT, RuntimeWarning, stacklevel=2)
         for watcher in watchers:
-            watcher(Compilation(self.name, _Tally.entries, seconds, self.cache_path))
+            watcher(Compilation(self.name, tally.entries, seconds, self.cache_path))
 
 
 class _Unlinked:
@@ -231,13 +206,13 @@ class _Dispatcher(CPUDispatcher):
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Collect no garbage meanwhile: a compiler makes millions of objects and drops few of them before it is done."""
-    _Tally.depth += 1
+    tally.depth += 1
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        _Tally.depth -= 1
+        tally.depth -= 1
         if collecting:
             gc.enable()
 

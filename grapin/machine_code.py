@@ -14,6 +14,7 @@ import hashlib
 import pickle
 import platform
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,6 @@ _SUFFIX = ".machinecode"
 _DIGEST = hashlib.sha256().digest_size
 _DIGITS = 16
 """How many of a digest's go into a name."""
-
-not_kept: list[str] = []
-"""Why machine code that was made in this process is not on disk for the next one, each reason once."""
 
 
 class MachineCode:
@@ -101,8 +99,8 @@ class MachineCode:
             for old in self._write.glob(f"{glob.escape(self._base)}-*{_SUFFIX}"):
                 if not old.name.startswith(f"{self._base}-{self._sources}-"):
                     old.unlink(missing_ok=True)
-        except OSError as error:
-            note(f"{self._write}: {error.strerror}")
+        except OSError:  # a full disk, say: the code runs, and the next process compiles it again
+            self._write = None
 
     def _name(self, signature: Any, codegen: Any) -> str:
         settings = [(name, getattr(numba.config, name, None)) for name in _OPTIONS]
@@ -113,20 +111,12 @@ class MachineCode:
         return f"{self._base}-{self._sources}-{digest}{_SUFFIX}"
 
 
-def note(reason: str) -> None:
-    """Note once why machine code is not kept."""
-    if reason not in not_kept:
-        not_kept.append(reason)
-
-
 def _folders(function: Any, path: Path) -> tuple[Path | None, tuple[Path, ...]]:
     """Return the folder to write for functions of a file, and those to read, nearest first."""
     if path not in _known:
         beside, write = path.parent / "__pycache__", None
-        try:
+        with suppress(RuntimeError, OSError):  # none can be written
             write = Path(CompileResultCacheImpl(function).locator.get_cache_path())
-        except (RuntimeError, OSError):
-            note("there is no folder to write it to")
         read = () if write is None else (write,)
         # Who says where to keep it means there and nowhere else.
         _known[path] = (

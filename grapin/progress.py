@@ -9,6 +9,11 @@ _shown: list[str] = []
 """The label of the bar that is on the terminal."""
 
 
+def bar_is_shown() -> bool:
+    """Tell whether a bar is on the terminal, which other lines would tear apart."""
+    return bool(_shown)
+
+
 class Advance(Protocol):
     """Called with how much more of the total is done."""
 

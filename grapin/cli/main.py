@@ -22,6 +22,7 @@ from importlib import import_module
 import click
 
 from grapin import __version__
+from grapin.cli import compiling
 from grapin.errors import GrapinError
 from grapin.interrupts import Terminated, heard_terminations
 from grapin.spool import kept_spools
@@ -98,6 +99,7 @@ COMMANDS = {
     "bench": "Time it, behind a correctness gate, beside other libraries.",
     "experiments": "Measure what we and the papers claim.",
     "doctor": "Show what can be used here; test a device.",
+    "warm": "Compile everything now, for installs and containers.",
     "info": "Describe a graph: vertices, edges, degrees, memory.",
     "generate": "Make a graph and write it to a file.",
     "convert": "Write a graph in another format.",
@@ -149,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
+    line = compiling.watch()
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
         if sys.stdout is not None:  # None where the shell has closed it
@@ -176,6 +179,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     except GrapinError as error:
         given = sys.argv[1:] if arguments is None else arguments
         return _fail(in_options(str(error), commands, given))
+    finally:
+        line.end()
     return code if isinstance(code, int) else 0
 
 
