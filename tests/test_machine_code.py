@@ -73,11 +73,8 @@ def test_a_damaged_file_is_made_again(tmp_path: Path, damage: str) -> None:
     content = bytearray(path.read_bytes())
     if damage == "one bit":
         content[len(content) // 2] ^= 1
-    path.write_bytes(
-        {"emptied": b"", "cut": content[: len(content) // 2], "garbage": b"\x80\x05" * 99}.get(
-            damage, content
-        )
-    )
+    damaged = {"emptied": b"", "cut": bytes(content[: len(content) // 2]), "garbage": b"\x80\x05" * 99}
+    path.write_bytes(damaged.get(damage, bytes(content)))
     again = run(tmp_path)
     assert (again.returncode, again.stdout, again.stderr) == (0, "6 2\n", "")
     assert run(tmp_path).stdout == "6 0\n"
