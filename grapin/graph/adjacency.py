@@ -382,9 +382,10 @@ class Adjacency:
 
     def shrink(self) -> None:
         """Give memory back when most of it is unused; the indices go as well and come back when needed."""
-        if self.lines <= _LEAST_LINES or self.used_lines >= _SPARSEST * self.lines:
+        lines = int(self.used_lines * _ROOM_PER_LINE)
+        if self.used_lines >= _SPARSEST * self.lines or sum(self._parts(lines)) >= self.lines:
             return
-        self._lay_out(int(self.used_lines * _ROOM_PER_LINE))
+        self._lay_out(lines)
         self.lists.indices[: self.bound] = index.UNINDEXED
         self.lists.free_blocks[:] = -1
         self.lists.counters[SLOTS_TAKEN] = 0
@@ -403,8 +404,7 @@ class Adjacency:
 
     def _lay_out(self, lines: int, tail: int = 0) -> None:
         """Copy the lists into fresh arrays: `lines` lines for them and, behind them, a tail of at least so many."""
-        lines = max(lines, _LEAST_LINES) if self._placed else 0
-        tail = max(tail, int(lines * _LEAST_TAIL), _LEAST_LINES - lines)
+        lines, tail = self._parts(lines, tail)
         shift = self.lists.line_shift
         edges = self._placed_edges((lines + tail) << shift)
         starts = np.empty(len(self.heads), np.int64)
@@ -416,6 +416,11 @@ class Adjacency:
         self.heads["start"] = starts
         self.lists = fresh._replace(starts=self.heads["start"])
         self._laid_out()
+
+    def _parts(self, lines: int, tail: int = 0) -> tuple[int, int]:
+        """Return how many lines are laid out where so many are wanted for the lists and for the tail behind them."""
+        lines = max(lines, _LEAST_LINES) if self._placed else 0
+        return lines, max(tail, int(lines * _LEAST_TAIL), _LEAST_LINES - lines)
 
     def _laid_out(self) -> None:
         """Note how lists lie when they have come into other arrays, to tell by the next time where they grew."""

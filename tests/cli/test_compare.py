@@ -180,7 +180,7 @@ def test_a_plot_is_drawn(tmp_path: Path) -> None:
         (["{trace}", "--measured", "{record}", "--cache", "1K"], "which says what cache its run had"),
         (
             ["{trace}", "--measured", "{record}", "--system", "grapin"],
-            "grapin run --system grapin-zc --trace FILE",
+            "grapin run --system grapin --trace FILE",
         ),
         (["{trace}", "--measured", "{trace}"], "is neither a record of grapin run --json nor"),
         (["{trace}", "--measured", "none.csv"], "none.csv: there is no such file"),

@@ -214,3 +214,12 @@ def test_memory_counts_the_larger_arrays_while_they_fill() -> None:
     assert moving is not None
     neighbours = graph.memory()["out.neighbours"]
     assert neighbours == graph._out.lists.neighbours.nbytes + moving.lists.neighbours.nbytes
+
+
+@given(st.integers(1, 60), st.booleans())
+def test_a_small_graph_is_not_laid_out_again_by_small_batches(vertices: int, weighted: bool) -> None:
+    graph = Graph.from_edges([], [], vertices=vertices, weights="int32" if weighted else None)
+    for vertex in range(5):
+        edge = (vertex % vertices, (vertex + 1) % vertices)
+        graph.apply(Batch(insert=[(*edge, 1) if weighted else edge]))
+    assert graph.statistics()["shrinks"] == graph.statistics()["growths"] == 0
