@@ -5,17 +5,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grapin import Batch, Graph, InvalidArgument, reference, stream
 from grapin.generators import generate
 from grapin.kernels.cpu.pagerank.query import PageRankQuery
-from grapin.kernels.cpu.pagerank.residuals import CEILING, DRIFT, LEVELS, MASS, OUTSIDE, RESIDUAL, TOTAL
+from grapin.kernels.cpu.pagerank.residuals import (
+    BEGINNINGS,
+    CEILING,
+    DRIFT,
+    FLOOR,
+    LEVELS,
+    MASS,
+    NO_LEVEL,
+    OUTSIDE,
+    RESIDUAL,
+    TOTAL,
+    level_of,
+)
 from grapin.programs.pagerank import PageRank
 from grapin.system import RUNNABLE, SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
+EMPTY: dict[str, Any] = {"source": (), "target": (), "vertices": 0}
 systems = st.sampled_from(sorted(RUNNABLE))
 programs = st.builds(
     PageRank, st.sampled_from([0.85, 0.5, 0.0, 0.99]), st.sampled_from([1e-2, 1e-3, 1e-6, 1e-9])
@@ -67,6 +80,7 @@ def check_state(graph: Graph, query: PageRankQuery) -> None:
     assert state.sums[MASS] == pytest.approx((state.pushed[:bound] + residuals).sum())
     assert not state.degree_change.any()
     assert not query.values()[~graph.alive()].any()
+    assert state.sums[FLOOR] > 0 or query.system.repair != "bounded"
 
 
 @given(mutation_streams(), programs, systems)
@@ -192,6 +206,46 @@ def test_a_small_batch_on_a_skewed_graph_reads_a_small_part_of_it() -> None:
         edges += work.counters.edges
         assert error(graph, query) <= query.program.tolerance
     assert edges / 5 < graph.edges / 3
+
+
+@given(st.floats())
+@example(np.inf)
+@example(-np.inf)
+@example(np.nan)
+@example(0.0)
+@example(5e-324)
+@example(np.finfo(np.float64).max)
+def test_every_float_has_a_level_that_there_is(urgency: float) -> None:
+    level = level_of(urgency)
+    assert level in range(NO_LEVEL, LEVELS)
+    assert (level == NO_LEVEL) == (not urgency >= 1)
+    if level != NO_LEVEL:
+        least, most = np.nextafter(BEGINNINGS[level], 0), np.nextafter(BEGINNINGS[level + 1], np.inf)
+        assert least <= urgency  # the table is rounded where the level is not
+        assert level == LEVELS - 1 or urgency <= most
+
+
+@given(mutation_streams(start=EMPTY), programs, systems)
+def test_a_graph_that_was_empty_has_a_floor_that_is_positive_and_ranks_within_the_tolerance(
+    given_stream: MutationStream, program: PageRank, system: str
+) -> None:
+    for graph, query in followed(given_stream, program, system):
+        assert error(graph, query) <= program.tolerance
+        check_state(graph, query)
+
+
+@pytest.mark.parametrize("system", sorted(RUNNABLE))
+def test_a_graph_that_loses_all_its_vertices_can_grow_again(system: str) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0])
+    query = started(graph, PageRank(), system)
+    for batch in (
+        Batch(delete_vertices=[0, 1, 2]),
+        Batch(insert_vertices=[0, 1, 2], insert=[(0, 1), (1, 0), (2, 0)]),
+    ):
+        applied = graph.apply(batch)
+        query.repair(graph.snapshot(), applied, tracing=False)
+        assert error(graph, query) <= query.program.tolerance
+        check_state(graph, query)
 
 
 def test_a_graph_that_grows_from_nothing_stays_right() -> None:

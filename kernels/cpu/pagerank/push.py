@@ -263,12 +263,16 @@ def rescale(alive: Any, degrees: Any, state: Residuals) -> None:
 
 @kernel
 def file_all(bound: int, floor: float, degrees: Any, state: Residuals) -> None:
-    """Sum up R and Q anew and file every vertex; `floor` is as a part of Q."""
+    """Sum up R and Q anew and file every vertex; `floor` is as a part of Q.
+
+    Q is at least the number of vertices. Where there is none yet, the floor is that of one: it divides the residuals of
+    those that the next batch inserts.
+    """
     state.sums[TOTAL] = 0.0
     state.sums[MASS] = 0.0
     for vertex in range(bound):
         state.sums[MASS] += state.pushed[vertex] + state.cells[vertex, RESIDUAL]
-    state.sums[FLOOR] = floor * state.sums[MASS]
+    state.sums[FLOOR] = floor * max(state.sums[MASS], 1.0)
     for vertex in range(bound):
         move(vertex, NO_LEVEL, state.rings)
         state.cells[vertex, CEILING] = OUTSIDE

@@ -54,6 +54,7 @@ LEVELS = 120
 """Enough for all that is above a useful floor; the last level holds everything from 2^59.5 on."""
 BEGINNINGS = np.exp2(np.arange(LEVELS + 1) / 2)
 """The least urgency of each level, and where the last would end."""
+LAST_BEGINNING = float(BEGINNINGS[LEVELS - 1])
 HALFWAY = 2**-0.5
 NO_LEVEL = -1
 NEXT, PREVIOUS = 0, 1
@@ -80,11 +81,16 @@ def empty_rings(capacity: int) -> Rings:
 
 @kernel
 def level_of(urgency: float) -> int:
-    """Return the level for an urgency, `NO_LEVEL` when it is below 1."""
-    if urgency < 1:
+    """Return the level for an urgency, `NO_LEVEL` when it is below 1 or not a number.
+
+    It is an index, so it is one for any float: `frexp` promises no exponent for infinity.
+    """
+    if not urgency >= 1:
         return NO_LEVEL
+    if urgency >= LAST_BEGINNING:
+        return LEVELS - 1
     mantissa, exponent = frexp(urgency)
-    return min(2 * (exponent - 1) + int(mantissa >= HALFWAY), LEVELS - 1)
+    return 2 * (exponent - 1) + int(mantissa >= HALFWAY)
 
 
 @kernel

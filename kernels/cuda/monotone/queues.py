@@ -44,7 +44,8 @@ class State(NamedTuple):
     words: Any
     marks: Any
     stamps: Any
-    """The last round for which a vertex was queued, so that none is queued twice."""
+    """The last round for which a vertex was queued, so that none is queued twice. Rounds are counted for as long as the
+    engine lives, which 32 bits are too few for."""
     old_keys: Any
     """The key of a vertex before the batch, where it is in the journal; otherwise 0."""
     offers: Any
@@ -69,7 +70,7 @@ def new_state(backend: Backend, room: int, control: Any, roots: Any, root_keys: 
     return State(
         words=backend.full(room, UNREACHED, np.uint64),
         marks=backend.full(room, 0, np.uint32),
-        stamps=backend.full(room, 0, np.int32),
+        stamps=backend.full(room, 0, np.int64),
         old_keys=backend.full(room, 0, np.uint32),
         offers=backend.full(room, UNREACHED, np.uint64),
         journal=backend.empty(room, np.int32),
@@ -114,7 +115,7 @@ def enqueue(state: State, flag: Any, vertex: Any, key: Any) -> None:
     near, far = False, False
     if flag:
         if key <= state.control[THRESHOLD]:
-            following = np.int32(state.control[ROUND] + 1)
+            following = state.control[ROUND] + np.int64(1)
             near = cuda.atomic.max(state.stamps, vertex, following) < following
         else:
             far = cuda.atomic.or_(state.marks, vertex, FAR_MARK) & FAR_MARK == 0
@@ -181,7 +182,7 @@ def split(state: State) -> None:
                 cuda.atomic.min(control, BEST, key)
             else:
                 cuda.atomic.and_(state.marks, vertex, ~FAR_MARK)
-                current = np.int32(control[ROUND])
+                current = control[ROUND]
                 near = key > control[PASSED] and cuda.atomic.max(state.stamps, vertex, current) < current
         append(state.near, control, NEAR + 1, near, vertex)
         append(state.far, control, FAR + 1, far, vertex)

@@ -158,13 +158,12 @@ class Rounds:
     def settle_lost(self) -> None:
         """Give lost vertices the best offer there is for them."""
         self.launch("settle_lost", np.bool_(False))
-        self._backend.launch(
-            self._kernels.advance, self._state, self._reading, np.int64(self._wanted), shape=self._alone
-        )
+        self._end_round()
         if self._tracing:
             self._make_room(self._board.look(), lists=2)
         self._walk("gain", self.pulls, self._state.near, NEAR)
         self.launch("settle_lost", np.bool_(True))
+        self._end_round()  # what was read here is an iteration of its own, if anything was
 
     def forward(self, budget: int = WIDEST * WIDEST) -> bool:
         """Let queued vertices offer their values until nothing improves; tell whether it got there within budget."""
@@ -226,10 +225,13 @@ class Rounds:
         rows = self._backend.download(self._backend.part(self._trace, 0, used))
         return rows.reshape(-1, TRACE_FIELDS)
 
-    def _advance(self) -> None:
+    def _end_round(self) -> None:
         self._backend.launch(
             self._kernels.advance, self._state, self._reading, np.int64(self._wanted), shape=self._alone
         )
+
+    def _advance(self) -> None:
+        self._end_round()
         self._backend.launch(self._kernels.split, self._state)
 
     def _more(self, steps: int) -> int:

@@ -224,7 +224,8 @@ class PageRankQuery:
         self._launch(
             self._kernels.reset, self._state, backend.upload(alive), self._index.out.degrees, self._keeping
         )
-        floor = self._floor(run) * np.count_nonzero(alive)
+        # Of a graph without vertices too the floor is positive, for those that are inserted next.
+        floor = self._floor(run) * max(np.count_nonzero(alive), 1)
         self._survey(run, floor if self._keeping else self._allowed)
         self._converge(run)
 

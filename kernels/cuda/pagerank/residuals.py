@@ -80,7 +80,7 @@ def new_ranks(backend: Backend, capacity: int) -> Ranks:
         pushed=backend.full(capacity, 0.0, np.float64),
         shares=backend.full(capacity, 0.0, np.float64),
         marks=backend.full(capacity, 0, np.int32),
-        last_push=backend.full(capacity, 0, np.int32),
+        last_push=backend.full(capacity, 0, np.int64),  # runs are counted for as long as the engine lives
         change=backend.full(capacity, 0, np.int32),
         waiting=backend.empty(2 * capacity, np.int32),
         chosen=backend.empty(capacity, np.int32),

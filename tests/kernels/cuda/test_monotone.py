@@ -24,6 +24,7 @@ pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
+from grapin.kernels.cuda.monotone.queues import ROUND
 from grapin.kernels.cuda.simulator import Simulator
 
 PROGRAMS = {program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents)}
@@ -156,16 +157,51 @@ def test_a_trace_holds_every_read_that_was_counted(
     graph = Graph.from_edges(**stream.start)
     name, system = data.draw(st.sampled_from(sorted(PROGRAMS))), data.draw(st.sampled_from(sorted(RUNNABLE)))
     follower = Follower(simulator, graph, make(name, graph), system)
-    works = [follower.start(tracing=True)]
-    works += [follower.apply(batch, tracing=True) for batch in stream.batches]
-    for work in works:
+    check_trace(follower.start(tracing=True))
+    for batch in stream.batches:
+        check_trace(follower.apply(batch, tracing=True))
+
+
+def check_trace(work: Work) -> None:
+    """Hold a trace against the counters, and its iterations against how many there were."""
+    assert work.reads is not None
+    iteration, _place, start, length, arrays = work.reads.T
+    total = Counters()
+    for count in (1, 2):
+        total += count_reads(start[arrays == count], length[arrays == count], arrays=count)
+    assert work.counters == total
+    assert not len(iteration) or (iteration.min() >= 1 and iteration.max() <= work.iterations)
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+def test_a_list_that_is_read_again_for_a_lost_vertex_is_an_iteration(system: str) -> None:
+    # Vertex 2 is lost with its parent, and all that it was offered came from itself: its list is read once more, and
+    # brings nothing, so that no round follows.
+    graph = Graph.from_edges([0, 2], [2, 2], [0, 0], vertices=3, directed=False, weights="int32")
+    follower = Follower(Simulator(warp=4), graph, BFS(0), system)
+    check_trace(follower.start(tracing=True))
+    work = follower.apply(Batch(delete_vertices=[0]), tracing=True)
+    check_trace(work)
+    if system == "bounded":
         assert work.reads is not None
-        iteration, _place, start, length, arrays = work.reads.T
-        total = Counters()
-        for count in (1, 2):
-            total += count_reads(start[arrays == count], length[arrays == count], arrays=count)
-        assert work.counters == total
-        assert not len(iteration) or (iteration.min() >= 1 and iteration.max() <= work.iterations)
+        assert work.reads[:, 0].tolist() == [1, 1, 2]
+        assert work.iterations == 2
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+def test_rounds_may_be_counted_beyond_32_bits(system: str) -> None:
+    # Two paths, the one that is kept longer: vertices are queued again in every batch.
+    graph = Graph.from_edges(
+        [0, 1, 2, 0, 4], [1, 2, 3, 4, 3], [1, 1, 1, 5, 5], vertices=5, directed=False, weights="int32"
+    )
+    follower = Follower(Simulator(warp=4, shape=Shape(2, 4)), graph, SSSP(0), system)
+    control = follower.query._board.control
+    control[ROUND] = 2**31 - 4
+    follower.query._state.stamps[:] = 2**31 - 5
+    follower.start()
+    for batch in (Batch(delete=[(0, 1)]), Batch(insert=[(0, 1, 1)]), Batch(reweight=[(0, 1, 9)])):
+        follower.apply(batch)
+    assert control[ROUND] > 2**31
 
 
 @some

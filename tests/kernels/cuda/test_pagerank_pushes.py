@@ -20,7 +20,7 @@ from ranks_checking import check_ranks, check_state, followed, started
 
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.pagerank.query import PageRankQuery
-from grapin.kernels.cuda.pagerank.residuals import DRIFT
+from grapin.kernels.cuda.pagerank.residuals import DRIFT, REST
 from grapin.kernels.cuda.simulator import Simulator
 
 # Lists of two neighbours are short and those of more than six long, so that small graphs have all kinds.
@@ -44,6 +44,33 @@ def test_ranks_are_within_the_tolerance_and_sums_are_what_they_stand_for(
     for graph, query in followed(simulator, given_stream, program, system, **SIZES):
         check_ranks(graph, query)
         check_state(graph, query)
+
+
+@few
+@given(
+    simulators,
+    mutation_streams(start={"source": (), "target": (), "vertices": 0}, max_batches=3, hubs=False),
+    programs,
+    systems,
+)
+def test_a_graph_that_was_empty_has_a_line_from_which_vertices_wait(
+    simulator: Simulator, given_stream: MutationStream, program: PageRank, system: str
+) -> None:
+    for graph, query in followed(simulator, given_stream, program, system, **SIZES):
+        assert query._sums[REST] > 0
+        check_ranks(graph, query)
+        check_state(graph, query)
+
+
+def test_runs_may_be_counted_beyond_32_bits() -> None:
+    graph = Graph.from_edges([0, 1, 2, 2], [1, 2, 0, 2])
+    query = started(Simulator(warp=4), graph, PageRank(tolerance=1e-9))
+    query._runs = 2**31 - 2
+    for batch in (Batch(delete=[(2, 0)]), Batch(insert=[(2, 0)]), Batch(delete=[(2, 2)])):
+        applied = graph.apply(batch)
+        work = query.repair(graph.snapshot(), applied, tracing=False)
+        check_ranks(graph, query)
+        assert work.changed <= 3
 
 
 @few
