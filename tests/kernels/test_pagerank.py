@@ -196,6 +196,16 @@ def test_rounding_that_grows_too_large_has_residuals_computed_anew() -> None:
     assert error(graph, query) <= query.program.tolerance
 
 
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+def test_rounding_is_forgotten_when_most_of_what_it_was_measured_against_is_gone(system: str) -> None:
+    graph = Graph.from_edges([1], [0], directed=False)
+    query = started(graph, PageRank(0.99, 1e-9), system)
+    applied = graph.apply(Batch(delete_vertices=[0]))
+    query.repair(graph.snapshot(), applied, tracing=False)
+    assert error(graph, query) <= 1e-9
+    assert query.error_bound() <= 1e-9
+
+
 def test_a_small_batch_on_a_skewed_graph_reads_a_small_part_of_it() -> None:
     graph = Graph.from_edges(*_edges("rmat:12:16"), vertices=1 << 12)
     query = started(graph, PageRank())

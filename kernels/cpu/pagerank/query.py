@@ -119,6 +119,7 @@ class PageRankQuery:
             return _work(run)
         self._change(run, applied)
         if self.system.repair is Repair.PUBLISHED:
+            self._keep_residuals(run)
             self._push_rounds(run)
         else:
             self._keep_sums(run)
@@ -203,16 +204,20 @@ class PageRankQuery:
         )
         run.changed += changed
 
-    def _keep_sums(self, run: _Run) -> None:
-        """Compute residuals and sums anew in the rare case that rounding or the size of the graph asks for it."""
-        sums = self._state.sums
-        allowance = self._allowed * sums[MASS]
-        if sums[DRIFT] > ROUNDED * allowance:
+    def _keep_residuals(self, run: _Run) -> None:
+        """Compute residuals anew in the rare case that rounding asks for it, or a graph that has got small."""
+        if self._state.sums[DRIFT] > ROUNDED * self._allowed * self._state.sums[MASS]:
             lists, *reading = run.reading()
             run.trace, run.used = renew(
                 self.program.damping, run.snapshot.alive, lists, self._state, *reading
             )
             self._file_all(run)
+
+    def _keep_sums(self, run: _Run) -> None:
+        """Compute residuals and sums anew in the rare case that rounding or the size of the graph asks for it."""
+        self._keep_residuals(run)
+        sums = self._state.sums
+        allowance = self._allowed * sums[MASS]
         below_floor = sums[FLOOR] * run.snapshot.edges
         if not allowance / 32 <= below_floor <= 0.75 * allowance or self._operations > MOST_OPERATIONS:
             self._file_all(run)

@@ -156,6 +156,11 @@ class PageRankQuery:
         elif self._operations > MOST_OPERATIONS:
             self._survey(run, self._sums[REST])
         self._converge(run)
+        if not self._keeping and self._sums[DRIFT] > ROUNDED * self._allowed * self._sums[MASS]:
+            self._renew(
+                run
+            )  # the published way stops by thresholds, and does not see that a graph has got small
+            self._converge(run)
         return self._work(run)
 
     def values(self) -> NDArray[np.float64]:
@@ -225,7 +230,7 @@ class PageRankQuery:
             self._kernels.reset, self._state, backend.upload(alive), self._index.out.degrees, self._keeping
         )
         # Of a graph without vertices too the floor is positive, for those that are inserted next.
-        floor = self._floor(run) * max(np.count_nonzero(alive), 1)
+        floor = self._floor(run) * max(int(np.count_nonzero(alive)), 1)
         self._survey(run, floor if self._keeping else self._allowed)
         self._converge(run)
 
