@@ -1,5 +1,6 @@
 """`grapin check`: random streams held against the reference, and a short script where an answer is wrong."""
 
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -9,7 +10,9 @@ from grapin import testing
 from grapin.cli.main import WRONG
 from grapin.cli.options import cluster_option, count_processes, processes_option, read_edges, seed_option
 from grapin.cli.renames import Renamed, argument
+from grapin.cli.search_record import SearchRecord, digest_of_sources, stretches
 from grapin.cli.tables import print_table
+from grapin.cli.workload import NOTHING
 from grapin.cluster import check_cluster
 from grapin.device import DEVICES, open_device
 from grapin.engine.engine import check_cache
@@ -65,6 +68,11 @@ _SIMULATED = "cudasim"
 @click.option(
     "--out", "save", metavar="FILE", help="Write the script that reproduces a failure to this file."
 )
+@click.option(
+    "--record",
+    metavar="FILE",
+    help="Append to this file which streams were tried, and skip those that it holds: a stopped search goes on.",
+)
 @processes_option
 @cluster_option
 @seed_option
@@ -78,6 +86,7 @@ def command(
     hubs: bool | None,
     examples: int,
     save: str | None,
+    record: str | None,
     processes: int | None,
     cluster: str | None,
     seed: int,
@@ -92,7 +101,7 @@ def command(
     """
     check_integer("examples", examples, least=1)
     check_integer("seed", seed, least=0)
-    check_outputs(save, keep=(graph,))
+    check_outputs(save, record, keep=(graph,))
     setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
     options = _drawing(graph, None if weights is None else weights.split(","), seed)
     options |= {"processes": count_processes(processes, cluster), "cluster": cluster}
@@ -104,8 +113,12 @@ def command(
         _show_script("This", refutation.script(), save)
         return WRONG
     rows = []
+    recorded = None if record is None else SearchRecord(record)
+    conditions = {"graph": graph, "weights": weights}
+    if graph is not None and graph != NOTHING and recorded is not None:
+        raise InvalidArgument(f"record={record!r} must be left out where streams start from a graph of yours")
     for setup in setups:
-        searched = _search(setup, options, hubs=hubs, examples=examples, seed=seed)
+        searched = _search(setup, options, recorded, conditions, hubs=hubs, examples=examples, seed=seed)
         if searched.failure is not None:
             _report(searched.failure, save)
             return WRONG
@@ -138,8 +151,8 @@ def _setups(
 def _drawing(graph: str | None, weights: list[str] | None, seed: int) -> dict[str, Any]:
     """Return which weights to draw and, if there is one, the graph to start from."""
     ranges = [testing.Weights.read(each) for each in weights or _ANY_WEIGHTS]
-    if graph is None:
-        return {"weights": ranges}
+    if graph is None or graph == NOTHING:
+        return {"weights": ranges, "growing": graph == NOTHING}
     edges = read_edges(graph, seed)
     kind = "none" if edges.weight is None else edges.weight.dtype.name
     fitting = [each for each in ranges if each.kind == kind]
@@ -159,20 +172,47 @@ def _refutation(
 
 
 def _search(
-    setup: "testing.Setup", options: dict[str, Any], *, hubs: bool | None, examples: int, seed: int
+    setup: "testing.Setup",
+    options: dict[str, Any],
+    recorded: SearchRecord | None,
+    conditions: dict[str, Any],
+    *,
+    hubs: bool | None,
+    examples: int,
+    seed: int,
 ) -> "testing.Searched":
+    """Try streams, with a record in stretches that each have a seed."""
+    hubs = open_device(setup.device).name != _SIMULATED if hubs is None else hubs
+    conditions = {**asdict(setup), **conditions, "hubs": hubs}
+    if recorded is not None:
+        conditions["sources"] = digest_of_sources(setup.program, setup.device)
+    tried = unanswered = 0
     with progress(str(setup), examples) as advance:
-        return testing.search(
-            setup,
-            **options,
-            hubs=open_device(setup.device).name != _SIMULATED if hubs is None else hubs,
-            examples=examples,
-            random_seed=seed,
-            advance=advance,
-            shrinking=lambda: click.echo(
-                f"{setup}: failed; looking for a shorter stream that fails ...", err=True
-            ),
-        )
+        for begin, count in [(seed, examples)] if recorded is None else stretches(examples, seed):
+            stretch = {**conditions, "seed": begin, "examples": count}
+            known = None if recorded is None else recorded.unanswered(stretch)
+            if known is not None:
+                advance(count)
+                tried, unanswered = tried + count, unanswered + known
+                continue
+            found = testing.search(
+                setup,
+                **options,
+                hubs=hubs,
+                examples=count,
+                random_seed=begin,
+                advance=advance,
+                shrinking=lambda: click.echo(
+                    f"{setup}: failed; looking for a shorter stream that fails ...", err=True
+                ),
+            )
+            if recorded is not None:
+                failure = None if found.failure is None else found.failure.script()
+                recorded.add(stretch, found.unanswered, failure)
+            tried, unanswered = tried + found.examples, unanswered + found.unanswered
+            if found.failure is not None:
+                return testing.Searched(found.failure, tried, unanswered)
+    return testing.Searched(None, tried, unanswered)
 
 
 def _report(failure: "testing.Failure", save: str | None) -> None:

@@ -165,16 +165,35 @@ def cases(
     start: dict[str, Any] | None = None,
     hubs: bool = True,
     max_batches: int = 5,
+    growing: bool = False,
+    sourced: bool = True,
 ) -> Case:
-    """Draw a stream, where programs start from, and the number of threads; every weight within its range."""
+    """Draw a stream, where programs start from, and the number of threads; every weight within its range.
+
+    Streams that are `growing` start from graphs without edges, most of them from a few vertices. There is a vertex
+    to start from, unless the program is not `sourced`.
+    """
     kind = draw(st.sampled_from(list(weights)))
+    if growing:
+        start = draw(_graphs_without_edges(kind.kind))
     stream = draw(mutation_streams(start=start, weights=kind, hubs=hubs, max_batches=max_batches))
     bound = stream.reference().bound
     sources = draw(st.lists(st.integers(0, max(bound - 1, 0)), min_size=1, max_size=2, unique=True))
     case = Case.of(stream, sources=tuple(sources), threads=draw(st.sampled_from([1, 2])))
-    if not bound:
+    if not bound and sourced:
         case = replace(case, vertices=1)
     return case.with_rows(kind.fit)
+
+
+@st.composite
+def _graphs_without_edges(draw: st.DrawFn, weights: str) -> dict[str, Any]:
+    return {
+        "source": (),
+        "target": (),
+        "vertices": draw(st.integers(0, 12)),
+        "directed": draw(st.booleans()),
+        "weights": weights,
+    }
 
 
 def find_failure(setup: Setup, **options: Any) -> Failure | None:
@@ -187,6 +206,7 @@ def search(
     *,
     weights: Sequence[Weights] = ANY_WEIGHTS,
     start: dict[str, Any] | None = None,
+    growing: bool = False,
     hubs: bool = True,
     examples: int = 500,
     random_seed: int = 0,
@@ -205,7 +225,7 @@ def search(
 
     @seed(random_seed)
     @quiet_search(examples, Phase.generate)  # what is found is shrunk row by row, see shrinking.py
-    @given(cases(weights=weights, start=start, hubs=hubs))
+    @given(cases(weights=weights, start=start, growing=growing, hubs=hubs, sourced=setup.has_sources))
     def hold(case: Case) -> None:
         repeat_interrupt()
         trying.take(case)
