@@ -5,8 +5,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 CUDA_BIN := .venv-cuda/bin
 CUDA_READY := .venv-cuda/.ready
+# Code that looks at every index before it uses it, kept apart from the code that users run.
+BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds
+COMPILED_TESTS := tests/graph tests/cache tests/engine $(wildcard tests/kernels/test_*.py tests/sim/test_unified*.py \
+	tests/sim/test_zero_copy*.py) tests/sim/test_events.py tests/sim/test_replay.py
 
-.PHONY: run set-up test test-cuda test-deep check format bench clean
+.PHONY: run set-up test test-cuda test-deep search check format bench clean
 
 run: $(READY)
 	$(BIN)/grapin demo
@@ -21,7 +25,14 @@ test-cuda: $(CUDA_READY)
 
 test-deep: $(READY) $(CUDA_READY)
 	GRAPIN_PROFILE=deep $(BIN)/pytest -n 2 --dist worksteal -m "deep or not deep"
+	GRAPIN_PROFILE=deep $(BOUNDS) $(BIN)/pytest -n 2 --dist worksteal -m "deep or not deep" $(COMPILED_TESTS)
 	GRAPIN_PROFILE=deep $(CUDA_BIN)/pytest tests/cuda -n 2 --dist worksteal -m "deep or not deep"
+
+# Streams from graphs without edges, for every program and system: an hour or more. Stopped, it goes on where it was.
+search: $(READY)
+	mkdir -p records
+	$(BIN)/grapin check --graph empty --device cpu --system bounded,grapin,grapin-zc,grapin-page,grapin-recomp \
+		--examples 10000 --record records/search.jsonl
 
 check: $(READY)
 	$(BIN)/ruff format --check
@@ -49,5 +60,5 @@ $(CUDA_READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-cuda build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-cuda build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .numba_bounds
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

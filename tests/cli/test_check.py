@@ -1,5 +1,6 @@
 """`grapin check` finds what is wrong with devices and programs, and fails with a sentence on bad input."""
 
+import json
 import re
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grapin.cli import check, search_record
 from grapin.cli.main import main
 from grapin.testing import Case, failures
 from grapin.testing.case import Verdict
@@ -156,6 +158,80 @@ def test_the_same_seed_draws_the_same_streams(monkeypatch: pytest.MonkeyPatch) -
     assert drawn[0] != drawn[2]
 
 
+@pytest.mark.parametrize(("program", "least"), [("pagerank", 0), ("sssp", 1)])
+def test_streams_may_start_from_graphs_without_edges(
+    monkeypatch: pytest.MonkeyPatch, program: str, least: int
+) -> None:
+    drawn: list[Case] = []
+
+    def note(_setup: object, case: Case) -> Verdict:
+        drawn.append(case)
+        return Verdict()
+
+    monkeypatch.setattr(failures, "judge", note)
+    assert main(["check", "--program", program, "--graph", "empty", "--examples", "200", *HERE]) == 0
+    assert not any(case.edges for case in drawn)
+    assert min(case.vertices for case in drawn) == least
+    assert max(case.vertices for case in drawn) > 5
+    assert {case.weights for case in drawn} == {"none", "int32", "float32"}
+    assert {case.directed for case in drawn} == {False, True}
+    parts = {part for case in drawn for batch in case.batches for part, _ in batch}
+    assert {"insert", "delete", "insert_vertices", "delete_vertices"} <= parts
+    if least == 0:
+        assert any(not case.vertices and case.mutations for case in drawn)
+
+
+class Judge:
+    """Stands in for what tries a case: counts, and stops or fails at a number."""
+
+    def __init__(self, *, stops_at: int = -1, fails_at: int = -1) -> None:
+        self.tried = 0
+        self._stops_at, self._fails_at = stops_at, fails_at
+
+    def __call__(self, _setup: object, _case: Case) -> Verdict:
+        self.tried += 1
+        if self.tried == self._stops_at:
+            raise KeyboardInterrupt
+        return Verdict("WrongAnswer: planted" if self.tried == self._fails_at else None)
+
+
+def test_a_search_that_was_stopped_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(search_record, "STRETCH", 20)
+    file = tmp_path / "search.jsonl"
+    options = ["--program", "bfs", "--graph", "empty", "--examples", "90", "--record", str(file), *HERE]
+
+    def tried(expected: int, *more: str, **planted: int) -> int:
+        judge = Judge(**planted)
+        monkeypatch.setattr(failures, "judge", judge)
+        assert main(["check", *options, *more]) == expected
+        return judge.tried
+
+    assert tried(130, stops_at=50) == 50
+    assert len(file.read_text().splitlines()) == 2
+    with file.open("a") as cut_off:
+        cut_off.write('{"stretch": {"se')
+    assert tried(1, fails_at=5) > 5  # a failure is written down, and looked for again
+    assert "planted" in json.loads(file.read_text().splitlines()[-1])["failure"]
+    assert tried(0) == 50
+    assert re.search(r"bfs .* 90 +none", capsys.readouterr().out)
+    assert tried(0) == 0
+    assert re.search(r"bfs .* 90 +none", capsys.readouterr().out)
+    assert tried(0, "--seed", "100") == 90
+    monkeypatch.setattr(check, "digest_of_sources", lambda *_names: "changed")
+    assert tried(0) == 90
+
+
+def test_a_change_to_a_program_of_ones_own_is_noticed(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("one")
+    before = search_record.digest_of_sources(f"{own}:Own", "cpu")
+    assert search_record.digest_of_sources(f"{own}:Own", "cpu") == before
+    own.write_text("two")
+    assert search_record.digest_of_sources(f"{own}:Own", "cpu") != before
+
+
 def test_a_failure_that_comes_and_goes_is_called_a_race(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +324,9 @@ def test_what_a_device_raises_is_a_failure_too(tmp_path: Path, capsys: Captured)
         (["--processes", "0"], "--processes 0 must be at least 1"),
         (["--processes", "2", "--cluster", "tcp://x:1"], "--processes 2 must be left out"),
         (["--out", "nowhere/failing.py"], "must be in a directory that exists"),
+        (["--record", "nowhere/search.jsonl"], "must be in a directory that exists"),
+        (["--record", "README.md"], "README.md, line 1: must be a record of grapin check"),
+        (["--record", "x.jsonl", "rmat:4"], "--record x.jsonl must be left out where streams"),
         (["--cache", "10%", "--system", "grapin-zc"], "has no use under --system grapin-zc"),
         (["--cache", "10%", "--device", "reference"], "must be left out on --device reference"),
     ],

@@ -1,0 +1,39 @@
+"""No kernel reads or writes beyond its arrays, on streams from graphs without edges and from drawn ones alike.
+
+A deep run executes all tests of store, CPU device and model in this way (`make test-deep`); this is a sample of it.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+from itertools import product
+
+import numba
+
+from grapin.programs.find import PROGRAMS, find_program
+from grapin.system import SYSTEMS
+from grapin.testing import Setup, Weights, search
+
+assert numba.config.BOUNDSCHECK
+for program, system, growing in product(PROGRAMS, SYSTEMS, (True, False)):
+    weights = Weights.read("0:9" if getattr(find_program(program), "weighted", False) else "none")
+    setup = Setup(program, "cpu", system)
+    searched = search(setup, weights=[weights], growing=growing, hubs=not growing, examples=15)
+    assert searched.failure is None, searched.failure.script()
+    assert searched.unanswered < searched.examples, (setup, searched)
+    print(setup, "from graphs without edges" if growing else "from drawn graphs", searched.examples)
+"""
+
+
+def test_no_kernel_reaches_beyond_its_arrays() -> None:
+    # Compiling takes nearly all of the time, so what was compiled is kept, apart from what users run.
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(ROOT / ".numba_bounds")}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == 50
