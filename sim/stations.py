@@ -28,7 +28,7 @@ from grapin.counters import REQUEST_SIZES
 from grapin.sim.access import WARP, count_thread_reads
 from grapin.sim.iterations import Iterations
 from grapin.sim.oracle.requests import BARRIER, CAPACITY, KINDS, request_bytes
-from grapin.sim.path import Cost, Path, to_seconds
+from grapin.sim.path import TICKS_PER_SECOND, Cost, Path, to_seconds
 from grapin.trace import Trace
 from grapin.validation import check_integer
 
@@ -134,7 +134,10 @@ class Replayed:
     @property
     def seconds(self) -> float:
         """How long all iterations take, one after the other."""
-        return to_seconds(int(self.ticks.sum()))
+        seconds, rest = np.divmod(
+            self.ticks, TICKS_PER_SECOND
+        )  # the ticks of two and a half hours outgrow 63 bits
+        return int(seconds.sum()) + to_seconds(int(rest.sum()))
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from grapin.sim.paging.driver import host_takes, host_writes, serve_batch
 from grapin.sim.paging.memory import (
     COUNTED,
     ELEMENT,
+    HELD_BLOCKS,
     NOW,
     REMOTE,
     REMOTE_LINES,
@@ -235,6 +236,11 @@ def blocks_of(layout: Layout, array: int, driver: Driver) -> range:
     return range(first, first - -int(layout.pages[array]) // driver.pages_per_block)
 
 
+_REMEMBERED = 1 << 60
+"""How many ticks, nearly twenty minutes, the clock shows after it was set back: what happened before is as good as long
+ago, as the driver forgets within a second."""
+
+
 def replay_unified(
     trace: Trace,
     machine: Machine,
@@ -273,4 +279,20 @@ def replay_unified(
         counts = dict(zip(COUNTED, (state.counts - before).tolist(), strict=True))
         finished.append(UnifiedVolumes(**counts, page=driver.page))
         before = state.counts.copy()
+        before[TICKS] -= _set_back(state, histories)
     return UnifiedReplay(tuple(finished))
+
+
+def _set_back(memory: Memory, histories: Histories) -> int:
+    """Set the clock back, and all that was noted by it, when it shows too much; return by how much.
+
+    It counts femtoseconds, and 63 bits of them are two and a half hours.
+    """
+    ticks = int(memory.clock[NOW]) - _REMEMBERED
+    if ticks < _REMEMBERED:
+        return 0
+    memory.clock[:HELD_BLOCKS] = np.maximum(memory.clock[:HELD_BLOCKS] - ticks, 0)
+    noted = (histories.moved_at, histories.throttled_until, histories.pins[:, 1])
+    for times in (*noted, histories.block_moved_at, histories.block_thrashed_at):
+        times[:] = np.where(times == 0, 0, np.maximum(times - ticks, 1))  # 0 is never
+    return ticks

@@ -98,7 +98,8 @@ def _note_move(
     if before == 0:
         return
     if now - before <= rules.lapse:
-        histories.events[page] += 1
+        if histories.events[page] < rules.thrashing_threshold:  # more are not told apart, and might not fit
+            histories.events[page] += 1
         if histories.events[page] >= rules.thrashing_threshold:
             memory.flags[page] |= THRASHING
             histories.block_thrashed_at[block] = now
@@ -135,7 +136,8 @@ def get_hint(histories: Histories, memory: Memory, rules: Rules, page: int, requ
         histories.spared[page] = requester
     hint = _decide(histories, rules, page, requester)
     if hint == THROTTLE:
-        histories.periods[page] += histories.pinned_to[page] == NOBODY
+        if histories.periods[page] < rules.pin_threshold:
+            histories.periods[page] += histories.pinned_to[page] == NOBODY
         histories.throttled[page] |= bit
     elif hint != MOVE:
         _pin(histories, rules, page, GPU if hint == PIN_TO_GPU else HOST, now)

@@ -206,6 +206,15 @@ def test_rounding_is_forgotten_when_most_of_what_it_was_measured_against_is_gone
     assert query.error_bound() <= 1e-9
 
 
+def test_without_damping_a_batch_may_be_larger_than_a_stretch_of_pushes() -> None:
+    graph = Graph.from_edges(np.arange(1, 64), np.zeros(63, int), vertices=64, directed=False)
+    query = started(graph, PageRank(0.0, 1e-9))
+    rows = [(vertex, 1) for vertex in (0, *range(3, 64, 2))]
+    applied = graph.apply(Batch(insert=rows))
+    query.repair(graph.snapshot(), applied, tracing=False)
+    assert error(graph, query) <= 1e-9
+
+
 def test_a_small_batch_on_a_skewed_graph_reads_a_small_part_of_it() -> None:
     graph = Graph.from_edges(*_edges("rmat:12:16"), vertices=1 << 12)
     query = started(graph, PageRank())

@@ -16,7 +16,10 @@ from grapin.programs import BFS, SSSP
 from grapin.sim import MACHINES
 from grapin.sim.oracle.paging import replay_unified_events
 from grapin.sim.paging import DRIVER, UnifiedReplay
+from grapin.sim.paging import replay as fast_form
+from grapin.sim.paging.memory import Memory
 from grapin.sim.paging.replay import replay_unified
+from grapin.sim.paging.thrashing import Histories
 from grapin.sim.timeline import Timeline
 from grapin.stream import workload
 
@@ -45,6 +48,27 @@ def test_they_are_equal_when_host_and_gpu_fight_until_pages_are_pinned_and_beyon
     assert fast.total.throttled > 0
     assert fast.total.pinned > 0
     assert fast.total.remote_lines > 0
+
+
+def test_they_are_equal_when_the_clock_is_set_back_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    fight = [Phase([[(64, 8, 1, False, False)]], [(64, 8, False)]) for _ in range(1500)]
+    driver = replace(SMALL, lapse=5e-6, pin_threshold=2, pin=3, epoch=4, block_time=1e-6, host_time=1e-6)
+    machine = small_machine().with_settings({"host.fault_batch": 1e-6})
+    case = Case(make_trace(fight), machine, "none", driver, 4 * SMALL.block)
+    monkeypatch.setattr(fast_form, "_REMEMBERED", 21 * 10**9)  # longer than an epoch
+    times: list[int] = []
+
+    def noted(memory: Memory, histories: Histories) -> int:
+        ticks = set_back(memory, histories)
+        times.append(ticks)
+        return ticks
+
+    set_back = fast_form._set_back
+    monkeypatch.setattr(fast_form, "_set_back", noted)
+    events, fast = both(case)
+    assert events == fast
+    assert fast.total.pinned > 0
+    assert any(ticks > 0 for ticks in times)
 
 
 def test_they_are_equal_on_a_stream_of_batches_as_the_engine_traced_it() -> None:

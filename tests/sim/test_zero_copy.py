@@ -197,3 +197,10 @@ def test_memory_does_not_grow_with_the_trace() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_all_iterations_together_may_take_longer_than_63_bits_of_femtoseconds() -> None:
+    number = np.arange(4, dtype=np.int32)
+    ticks = np.full(4, to_ticks(3600.5))
+    replayed = Replayed(Path(easy_machine()), number, number, ticks, np.zeros((4, 16), np.int64))
+    assert replayed.seconds == 4 * 3600.5

@@ -56,6 +56,9 @@ ROUNDED = 1 / 8
 OUT_OF_ORDER = 3
 """What an edge costs that is read in the order of urgency, in edges that are read in the order of memory: between 1, if
 only what crosses a link counts, and about 4, the ratio of the times measured on a CPU."""
+LEAST_LEFT = 1e-3
+"""What a sweep is taken to leave of R at least: without damping it leaves nothing, which no number of sweeps follows
+from."""
 STRETCHES = 16
 """Pushes are looked at whenever they have read this part of the graph's edges."""
 MOST_OPERATIONS = 1 << 30
@@ -241,7 +244,7 @@ class PageRankQuery:
                 left = self._excess() / before
                 # Scaling may double R before the sweep; where a sweep does not make up for that, it is not repeated.
                 rescaling = rescaling and left < 1 - (1 - self.program.damping) / 2
-                self._contraction = min(max(left, 1e-3), self.program.damping)
+                self._contraction = max(min(left, self.program.damping), LEAST_LEFT)
             dense = False
 
     def _excess(self) -> float:
