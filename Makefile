@@ -31,7 +31,7 @@ test-deep: $(READY) $(CUDA_READY)
 # Streams from graphs without edges, for every program and system: an hour or more. Stopped, it goes on where it was.
 search: $(READY)
 	mkdir -p records
-	$(BIN)/grapin check --graph empty --device cpu --system bounded,grapin,grapin-zc,grapin-page,grapin-recomp \
+	$(BIN)/grapin check empty --device cpu --system bounded,grapin,grapin-zc,grapin-page,grapin-recomp \
 		--examples 10000 --record records/search.jsonl
 
 check: $(READY)

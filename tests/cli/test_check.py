@@ -169,7 +169,7 @@ def test_streams_may_start_from_graphs_without_edges(
         return Verdict()
 
     monkeypatch.setattr(failures, "judge", note)
-    assert main(["check", "--program", program, "--graph", "empty", "--examples", "200", *HERE]) == 0
+    assert main(["check", "--program", program, "empty", "--examples", "200", *HERE]) == 0
     assert not any(case.edges for case in drawn)
     assert min(case.vertices for case in drawn) == least
     assert max(case.vertices for case in drawn) > 5
@@ -200,7 +200,7 @@ def test_a_search_that_was_stopped_goes_on(
 ) -> None:
     monkeypatch.setattr(search_record, "STRETCH", 20)
     file = tmp_path / "search.jsonl"
-    options = ["--program", "bfs", "--graph", "empty", "--examples", "90", "--record", str(file), *HERE]
+    options = ["--program", "bfs", "empty", "--examples", "90", "--record", str(file), *HERE]
 
     def tried(expected: int, *more: str, **planted: int) -> int:
         judge = Judge(**planted)
