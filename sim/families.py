@@ -25,7 +25,7 @@ LARGEST_RUN = 2**22
 BYTES_AN_EDGE = 150
 """What a run needs at its peak: rows, both directions of the store, traces; 175 were measured on rmat:18:16 with two
 ways to repair, of which about 30 are Python and its libraries."""
-_MEMBERS, _MOST_MEMBERS = 4, 64
+_MEMBERS, _MOST_MEMBERS = 6, 64
 
 _SIZES: dict[str, Callable[..., tuple[int, int]]] = {
     "rmat": lambda scale, factor=16: (

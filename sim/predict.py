@@ -15,6 +15,7 @@ from grapin.interrupts import held_interrupts
 from grapin.pool import spread
 from grapin.sim.machine import Machine
 from grapin.sim.machines import find_machine
+from grapin.sim.paging.parameters import DRIVER, Driver
 from grapin.sim.prediction import Costs, Prediction
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import gathering_costs
@@ -58,6 +59,7 @@ def replay(
     *,
     cache: int | str | CacheSettings | None = None,
     timeline: Timeline | None = None,
+    driver: Driver = DRIVER,
 ) -> Prediction:
     """Predict what the reads of a trace cost under a system on a machine.
 
@@ -69,6 +71,7 @@ def replay(
             `10%` of the edges' bytes, or settings with a policy of their own. None is no room.
         timeline: collects what happens when. Requests and faults are then followed one by one, which gives the same
             times and takes minutes for a trace that otherwise takes seconds.
+        driver: what serves the faults of unified memory.
 
     Memory is a few bytes a list read, beside the trace, and a row an iteration.
     """
@@ -78,7 +81,9 @@ def replay(
     if timeline is not None and not _has_events(system.transfer):
         raise InvalidArgument(f"system={system.name!r} has no timeline: it is a closed form")
     with held_interrupts():
-        phases = _TRANSFERS[type(system.transfer)](trace, system, machine, cache=settings, timeline=timeline)
+        phases = _TRANSFERS[type(system.transfer)](
+            trace, system, machine, cache=settings, timeline=timeline, driver=driver
+        )
     kept = "none" if settings is None else f"{settings.policy} {format_bytes(settings.capacity)}"
     versions = tuple(trace.phases["version"].tolist())
     return Prediction(system.name, machine.name, kept, machine.link.rate, versions, tuple(phases))
@@ -129,6 +134,8 @@ class Combination:
     cache: int | str | CacheSettings | None = None
     memory_share: float | None = None
     """The GPU's memory as a part of the bytes of all edges, in place of the machine's own."""
+    driver: Driver = DRIVER
+    """What serves the faults of unified memory."""
 
     def sized(self, trace: Trace) -> "Combination":
         """Return the same with memory in bytes."""
@@ -136,9 +143,13 @@ class Combination:
 
     def machine_for(self, trace: Trace) -> Machine:
         """Return the machine, with memory for its part of the graph that the trace is of."""
+        return self.machine_of(edge_bytes(trace))
+
+    def machine_of(self, size: float) -> Machine:
+        """Return the machine, with memory for its part of a graph whose edges take so many bytes."""
         if self.memory_share is None:
             return self.machine
-        memory = max(1, int(edge_bytes(trace) * self.memory_share))
+        memory = max(1, int(size * self.memory_share))
         sized = self.machine.with_settings({"gpu.memory": memory}, source="set as a part of the edges")
         return replace(sized, name=self.machine.name)
 
@@ -169,7 +180,7 @@ def _predict(one: Combination, traces: Mapping[str, Trace]) -> Prediction:
     trace = traces[one.system.repair]
     machine = one.machine_for(trace)
     try:
-        return replay(trace, one.system, machine, cache=one.cache)
+        return replay(trace, one.system, machine, cache=one.cache, driver=one.driver)
     except InvalidArgument as error:
         if one.memory_share is None:
             raise

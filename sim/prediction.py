@@ -9,6 +9,11 @@ from grapin.counters import REQUEST_SIZES, Counters
 PARTS = ("link", "device", "faults", "host", "launches")
 """Where time goes: reads and copies over the link; the device's own memory; page faults as the driver serves them; the
 host's gathering of lists; starting kernels."""
+EDGE = 8
+"""Bytes that count when an edge is read, a neighbour's id and a weight, as Grapin counts them (Table 2b)."""
+THRASHING = 10
+"""Bytes moved for each that is read above which unified memory thrashes: graphs that did not fit moved 5.8 to 9 times
+what was read (Grapin, Table 2a)."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,8 @@ class Costs:
     wire_to_host: int = 0
     iterations: int = 0
     seconds: Seconds = field(default_factory=Seconds)
+    evictions: int = 0
+    """Blocks of unified memory that had to make room, written back or not."""
 
     @property
     def bytes(self) -> int:
@@ -72,6 +79,16 @@ class Costs:
             "migrations": self.migrated_bytes,
         }
 
+    @property
+    def amplification(self) -> float:
+        """Bytes that cross the link for each that is read, an edge counted as 8: a neighbour's id and a weight."""
+        return self.bytes / (EDGE * self.counters.edges) if self.counters.edges else 0.0
+
+    @property
+    def thrashing(self) -> bool:
+        """Whether unified memory moves blocks in and out far more often than it reads them."""
+        return self.evictions > 0 and self.amplification > THRASHING
+
     def __add__(self, other: "Costs") -> "Costs":
         return Costs(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
@@ -86,6 +103,9 @@ class Costs:
             "lists": counters.lists,
             "cached_edges": counters.cached_edges,
             "evicted_bytes": self.evicted_bytes,
+            "evictions": self.evictions,
+            "amplification": self.amplification,
+            "thrashing": self.thrashing,
             "faults": self.faults,
             "wire_to_device": self.wire_to_device,
             "wire_to_host": self.wire_to_host,

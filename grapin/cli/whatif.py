@@ -6,6 +6,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,12 +26,13 @@ from grapin.cli.options import (
 from grapin.cli.plots import check_plot, plot
 from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
+from grapin.cli.workload import BATCH_SIZE, BATCHES, SAMPLED
 from grapin.cluster import check_cluster
 from grapin.errors import InvalidArgument
 from grapin.files.write import write_edges
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import progress
-from grapin.sim.extrapolate import Extrapolated, extrapolate, scaled
+from grapin.sim.extrapolate import LOCAL, Extrapolated, Member, check_sizes, predict_large, steps
 from grapin.sim.families import (
     DEGREES,
     members,
@@ -46,11 +48,22 @@ from grapin.sim.predict import Combination, combine, memory_settings, replay, sw
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline
 from grapin.spool import shown_name
-from grapin.system import SYSTEMS
+from grapin.system import SYSTEMS, Repair
+from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds
 
 Sized = dict[float, str]
 """Graphs to run by their size."""
+_PART_CHANGED = 64
+"""All batches together change at most one in so many edges of a small graph, where they may be as large as wanted."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The large graph: its size, as those of its family are compared, and its edges."""
+
+    size: float
+    edges: int
 
 
 def must_extrapolate(graph: str, smaller: str | None) -> bool:
@@ -67,34 +80,72 @@ def predict_family(
 ) -> list[Extrapolated]:
     """Run smaller graphs of a family and return what each combination would be on the large one."""
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
-    rows: list[list[Prediction]] = []
-    with (
-        _smaller_graphs(graph, smaller, workload["seed"]) as (size, sized),
-        progress("Sizes", len(sized)) as advance,
-    ):
-        for own, name in sized.items():
-            recording = record(name, repairs, **workload)
-            shrunk = [scaled(one, own / size) for one in combinations]
-            rows.append(sweep(recording.traces, shrunk, cluster=cluster))
-            advance(1)
-    return [extrapolate(list(sized), column, size) for column in map(list, zip(*rows, strict=True))]
+    with _smaller_graphs(graph, smaller, workload["seed"]) as (family, sized):
+        check_sizes(list(sized), family.size)
+        wanted = _pinned(workload, family.edges)
+        found = []
+        with progress("Sizes", len(sized) + steps(list(sized))) as advance:
+            for own, name in sized.items():
+                found.append(run_member(name, own, family, repairs, wanted))
+                advance(1)
+            size = 1 if workload["updates"] else wanted["batch_size"]
+            return predict_large(found, combinations, family.size, size, cluster=cluster, advance=advance)
 
 
-def error_line(found: list[Extrapolated]) -> str:
-    """Say how good the extrapolation is, in one sentence."""
-    bytes_off, seconds_off = max(one.bytes_error for one in found), max(one.seconds_error for one in found)
+def error_lines(found: list[Extrapolated]) -> list[str]:
+    """Say how good the extrapolation is, a line for each that is believed, and why others are not."""
     reach = f"{len(found[0].sizes)} sizes, {found[0].doublings:.1f} doublings beyond the largest"
-    return (
-        f"Extrapolated from {reach}; that one, predicted from the others, is missed by up to {bytes_off:.1%} in bytes "
-        f"and {seconds_off:.1%} in time."
-    )
+    lines = [f"Extrapolated from {reach}; the error is that of telling the largest from those much smaller."]
+    for one in found:
+        name = f"{one.prediction.system} on {one.prediction.machine}"
+        if one.refusal:
+            lines.append(f"{name} is not predicted: {one.refusal}.")
+        else:
+            off = f"bytes may be off by {one.bytes_error:.1%}, time by {one.seconds_error:.1%}"
+            lines.append(f"{name}, cache {one.prediction.cache}: {off}.")
+    return lines
+
+
+def believed(graph: str, found: list[Extrapolated]) -> list[Extrapolated]:
+    """Return what is believed; where nothing is, say why."""
+    kept = [one for one in found if not one.refusal]
+    if not kept:
+        raise InvalidArgument(f"graph={graph!r} must be one that can be predicted: {found[0].refusal}")
+    return kept
+
+
+def _pinned(workload: dict[str, Any], edges: int) -> dict[str, Any]:
+    """Return the workload with as many batches, of as many mutations, as the large graph is changed by."""
+    if workload["updates"]:
+        return workload
+    batches = min(BATCHES, max(1, edges // SAMPLED)) if workload["batches"] is None else workload["batches"]
+    size = workload["batch_size"] or min(BATCH_SIZE, max(1, edges // (SAMPLED * max(1, batches))))
+    return workload | {"batches": batches, "batch_size": size}
+
+
+def run_member(
+    name: str, own: float, family: Family, repairs: list[Repair], workload: dict[str, Any]
+) -> Member:
+    """Run one graph; batches are as much smaller as it is, but not where a repair reads only what they change."""
+    if workload["updates"]:
+        return Member(own, record(name, repairs, **workload).traces, dict.fromkeys(repairs, 1.0))
+    wanted, part = workload["batch_size"], own / family.size
+    least = max(1, round(wanted * part))
+    most = int(family.edges * part) // (_PART_CHANGED * max(1, workload["batches"]))
+    sizes = {one: max(least, min(wanted, most)) if one == LOCAL else least for one in repairs}
+    traces: dict[str, Trace] = {}
+    for size in sorted(set(sizes.values())):
+        some = [one for one in repairs if sizes[one] == size]
+        traces |= record(name, some, **workload | {"batch_size": size}).traces
+    return Member(own, traces, {str(one): float(size) for one, size in sizes.items()})
 
 
 @contextmanager
-def _smaller_graphs(graph: str, smaller: str | None, seed: int) -> Iterator[tuple[float, Sized]]:
+def _smaller_graphs(graph: str, smaller: str | None, seed: int) -> Iterator[tuple[Family, Sized]]:
     if not graph.startswith(DEGREES):
         names = usual_members(graph) if smaller is None else members(graph, smaller)
-        yield nominal_size(graph), {nominal_size(name): name for name in names}
+        size = nominal_size(graph)
+        yield Family(size, size), {nominal_size(name): name for name in names}
         return
     if smaller is not None:
         raise InvalidArgument(f"from={smaller!r} must be left out: the graphs are drawn from the degrees")
@@ -105,7 +156,7 @@ def _smaller_graphs(graph: str, smaller: str | None, seed: int) -> Iterator[tupl
             file = str(Path(folder, f"{vertices}.npz"))
             write_edges(sampled_graph(degrees, vertices, seed), file)
             sized[vertices] = file
-        yield len(degrees), sized
+        yield Family(len(degrees), int(degrees.sum())), sized
 
 
 _COLUMNS = (
@@ -223,10 +274,15 @@ def command(
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
         found = predict_family(graph, smaller, combinations, workload, cluster)
+        kept = believed(graph, found)
         title = f"{workload['name']} on {shown_name(graph)}, extrapolated"
-        about = {"origin": graph, "extrapolated": [_errors(one) for one in found]}
-        remarks = [error_line(found), *unsourced_lines(combinations)]
-        _deliver(title, about, [one.prediction for one in found], json_file, plot_file, remarks)
+        about = {
+            "origin": graph,
+            "extrapolated": [_errors(one) for one in kept],
+            "refused": [_refused(one) for one in found if one.refusal],
+        }
+        remarks = [*error_lines(found), *unsourced_lines(combinations)]
+        _deliver(title, about, [one.prediction for one in kept], json_file, plot_file, remarks)
         return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
     recording = Recording.load(graph) if is_trace(graph) else record(graph, repairs, **workload)
@@ -269,7 +325,13 @@ def _errors(one: Extrapolated) -> dict[str, Any]:
         "size": one.size,
         "bytes_error": one.bytes_error,
         "seconds_error": one.seconds_error,
+        "checks": [vars(check) for check in one.checks],
     }
+
+
+def _refused(one: Extrapolated) -> dict[str, str]:
+    prediction = one.prediction
+    return {"system": prediction.system, "machine": prediction.machine, "reason": one.refusal}
 
 
 def _deliver(
@@ -289,8 +351,18 @@ def _deliver(
     if json_file is not None:  # before anything is printed: who reads that may stop
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
-    for remark in remarks:
+    for remark in (*thrashing_lines(predictions), *remarks):
         click.echo(remark)
+
+
+def thrashing_lines(predictions: Iterable[Prediction]) -> list[str]:
+    """Say of each prediction that thrashes that it does, and how far its figure can be taken."""
+    return [
+        f"{one.system} on {one.machine} thrashes: {one.total.amplification:.0f} bytes move for each that is read, in "
+        "the order in which a CPU reads; a GPU that takes vertices by number moves far fewer (docs/what-if.md)."
+        for one in predictions
+        if one.total.thrashing
+    ]
 
 
 def unsourced_lines(combinations: Iterable[Combination]) -> list[str]:
@@ -319,5 +391,5 @@ def _row(one: Prediction) -> tuple[str, ...]:
         "" if batch is None else format_seconds(batch),
         format_seconds(one.seconds),
         f"{one.utilisation:.1%}",
-        one.dominant,
+        f"{one.dominant}, thrashing" if total.thrashing else one.dominant,
     )

@@ -229,7 +229,7 @@ def outcome(prediction: Prediction) -> dict[str, Any]:
             "seconds": format_seconds(seconds),
             "start": format_seconds(prediction.start.seconds.total),
             "used": f"{batches.wire_to_device / busy:.0%}" if busy else "0%",
-            "dominant": batches.seconds.dominant,
+            "dominant": batches.seconds.dominant + (", thrashing" if batches.thrashing else ""),
         },
     }
 
@@ -284,7 +284,7 @@ def time_table(findings: Findings, systems: Sequence[str]) -> str:
                     format_count(round(one.batches.iterations / batch_count(one))),
                     format_bytes(one.batches.wire_to_device / batch_count(one)),
                     f"{one.utilisation:.0%}",
-                    escape(one.batches.seconds.dominant),
+                    escape(one.batches.seconds.dominant) + (", thrashing" if one.total.thrashing else ""),
                 )
             )
     return _table(

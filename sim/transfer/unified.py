@@ -12,6 +12,7 @@ from grapin.sim.closed_form import copy_to_device, copy_to_host
 from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
 from grapin.sim.paging.memory import UnifiedReplay, UnifiedVolumes
+from grapin.sim.paging.parameters import Driver
 from grapin.sim.paging.replay import replay_unified
 from grapin.sim.prediction import Costs, Seconds
 from grapin.sim.timeline import Timeline
@@ -21,7 +22,7 @@ from grapin.trace import Trace
 
 
 def page_costs(
-    trace: Trace, system: System, machine: Machine, *, timeline: Timeline | None, **_: Any
+    trace: Trace, system: System, machine: Machine, *, timeline: Timeline | None, driver: Driver, **_: Any
 ) -> list[Costs]:
     """Return what each phase costs."""
     phases = len(trace.phases["version"])
@@ -29,19 +30,21 @@ def page_costs(
     counters = read_counters(iterations, np.zeros((len(iterations), 4), np.int64), phases)
     device = iterations.by_phase(device_seconds(iterations, machine, resident=True), phases).tolist()
     rounds = np.bincount(iterations.phase, minlength=phases).tolist()
-    volumes = _replayed(trace, system, machine, timeline).phases
+    volumes = _replayed(trace, system, machine, driver, timeline).phases
     parts = zip(counters, volumes, device, rounds, strict=True)
     return [_costs(machine, *part) for part in parts]
 
 
-def _replayed(trace: Trace, system: System, machine: Machine, timeline: Timeline | None) -> UnifiedReplay:
+def _replayed(
+    trace: Trace, system: System, machine: Machine, driver: Driver, timeline: Timeline | None
+) -> UnifiedReplay:
     assert isinstance(system.transfer, Unified)
     advice = system.transfer.advice
     if timeline is None:
-        return replay_unified(trace, machine, advice=advice)
+        return replay_unified(trace, machine, advice=advice, driver=driver)
     from grapin.sim.oracle.paging import replay_unified_events
 
-    return replay_unified_events(trace, machine, advice=advice, timeline=timeline)
+    return replay_unified_events(trace, machine, advice=advice, driver=driver, timeline=timeline)
 
 
 def _costs(
@@ -54,6 +57,7 @@ def _costs(
         counters=counters,
         migrated_bytes=moved.bytes_in,
         evicted_bytes=moved.bytes_out,
+        evictions=moved.evictions,
         faults=moved.faults,
         wire_to_device=down.down_bytes + up.down_bytes,
         wire_to_host=down.up_bytes + up.up_bytes,

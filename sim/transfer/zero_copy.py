@@ -212,6 +212,7 @@ def request_costs(
     machine: Machine,
     cache: CacheSettings | None,
     timeline: Timeline | None,
+    **_: Any,
 ) -> list[Costs]:
     """Return what each phase costs."""
     path = Path(machine)

@@ -88,13 +88,60 @@ def test_a_larger_graph_is_predicted_from_smaller_ones_with_the_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     record = tmp_path / "found.json"
-    options = [*SMALL[1:], "--from", "rmat:5..7", "--json", str(record)]
+    options = [*SMALL[1:], "--from", "rmat:4..7", "--json", str(record)]
     assert main(["whatif", "rmat:9:4", *options]) == 0
     shown = capsys.readouterr().out
-    assert "Extrapolated from 3 sizes, 2.0 doublings beyond the largest" in shown
+    assert "Extrapolated from 4 sizes, 2.0 doublings beyond the largest" in shown
     found = json.loads(record.read_text())
-    assert found["extrapolated"][0]["sizes"] == [128, 256, 512]
+    assert found["extrapolated"][0]["sizes"] == [64, 128, 256, 512]
     assert found["predictions"][0]["bytes"] > 0
+
+
+@pytest.mark.parametrize("smaller", ["rmat:12..15", "rmat:5..7"])
+def test_a_graph_too_far_beyond_what_is_run_is_refused_before_anything_runs(
+    smaller: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grapin.cli.whatif.record", lambda *_, **__: pytest.fail("something was run"))
+    assert main(["whatif", "rmat:30:16", "--from", smaller]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("grapin: size")
+    assert len(shown.strip().splitlines()) == 1
+
+
+def test_rows_that_are_not_believed_are_left_out_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    record = tmp_path / "found.json"
+    options = ["--batches", "2", "--batch-size", "8", "--threads", "1", "--set", "gpu.memory=2M"]
+    options += ["--from", "rmat:4..7", "--json", str(record), "--system"]
+    assert main(["whatif", "rmat:10:16", *options, "grapin-zc,grapin-page"]) == 0
+    shown = capsys.readouterr().out
+    found = json.loads(record.read_text())
+    assert [one["system"] for one in found["predictions"]] == ["grapin-zc"]
+    (refused,) = found["refused"]
+    assert refused["system"] == "grapin-page"
+    assert "bytes may be off by" in refused["reason"]
+    assert "grapin-page on a5000+gpu.memory=2M is not predicted: its bytes may be off" in shown
+    assert main(["whatif", "rmat:10:16", *options, "grapin-page"]) == 2
+    assert "must be one that can be predicted" in capsys.readouterr().err
+
+
+def test_unified_memory_that_thrashes_is_flagged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    record = tmp_path / "found.json"
+    options = ["--batches", "1", "--threads", "1", "--system", "grapin-zc,grapin-page", "--json", str(record)]
+    assert main(["whatif", "rmat:13:16", *options, "--set", "gpu.memory=2M,1G"]) == 0
+    shown = capsys.readouterr().out
+    assert "grapin-page on a5000+gpu.memory=2M thrashes: " in shown
+    flagged = {
+        (one["system"], one["machine"][-2:]): one["thrashing"]
+        for one in json.loads(record.read_text())["predictions"]
+    }
+    assert flagged == {
+        ("grapin-zc", "2M"): False,
+        ("grapin-page", "2M"): True,
+        ("grapin-zc", "1G"): False,
+        ("grapin-page", "1G"): False,
+    }
 
 
 def test_degrees_stand_for_a_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +162,8 @@ def test_what_does_not_fit_into_memory_is_not_run(monkeypatch: pytest.MonkeyPatc
         return []
 
     monkeypatch.setattr(whatif, "predict_family", predict_nothing)
-    monkeypatch.setattr(whatif, "error_line", lambda _found: "")
+    monkeypatch.setattr(whatif, "believed", lambda _graph, found: found)
+    monkeypatch.setattr(whatif, "error_lines", lambda _found: [])
     assert main(["whatif", "rmat:30:2"]) == 0
     assert asked[0][0] == "rmat:30:2"
 
