@@ -9,6 +9,7 @@ other; iterations do.
 import json
 import os
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,8 @@ class _PartsFile:
 
     def discard(self) -> None:
         """Leave nothing behind that is not whole; does nothing to a file that is finished."""
-        self._raw.close()
+        with suppress(OSError):  # of a full disk, for which it is discarded
+            self._raw.close()
         self._partial.unlink(missing_ok=True)
         # An archive that nobody closes would try to end itself when it is collected, and say that it cannot.
         self._archive.fp = None

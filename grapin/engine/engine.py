@@ -332,6 +332,9 @@ def _told_of(writer: TraceWriter) -> Iterator[None]:
         yield
     except BaseException as error:
         writer.discard()
+        if isinstance(error, KeyboardInterrupt) and writer.path is not None:
+            left = "which stays as it was" if writer.path.exists() else "which is not there"
+            raise type(error)(f"while {writer.path} was written, {left}") from error
         if isinstance(error, OSError) and writer.path is not None:
             raise GrapinError(
                 f"{writer.path}: the trace could not be written and is lost: {error.strerror}"

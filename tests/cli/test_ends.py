@@ -12,6 +12,7 @@ import pytest
 
 import grapin
 from grapin.cli.main import main
+from grapin.trace import TraceWriter
 
 ENDS = [
     pytest.param(signal.SIGINT, "interrupted", 130, id="Ctrl-C"),
@@ -65,13 +66,13 @@ def test_a_signal_while_outputs_are_written_is_told_when_they_are_complete(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    save = grapin.Trace.save
+    finish = TraceWriter.finish
 
-    def ended(trace: grapin.Trace, path: Any) -> None:
+    def ended(writer: TraceWriter) -> None:
         signal.raise_signal(number)
-        save(trace, path)
+        finish(writer)
 
-    monkeypatch.setattr(grapin.Trace, "save", ended)
+    monkeypatch.setattr(TraceWriter, "finish", ended)
     assert main([*SMALL, "--json", "run.json", "--trace", "run.npz"]) == code
     shown = capsys.readouterr()
     assert shown.err == (
@@ -92,12 +93,11 @@ def test_a_second_signal_while_a_file_is_written_says_that_it_is_not_there(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def ended(_trace: grapin.Trace, path: Path) -> None:
-        path.write_bytes(b"half")
+    def ended(_: TraceWriter) -> None:
         signal.raise_signal(number)
         signal.raise_signal(number)
 
-    monkeypatch.setattr(grapin.Trace, "save", ended)
+    monkeypatch.setattr(TraceWriter, "finish", ended)
     assert main([*SMALL, "--json", "run.json", "--trace", "run.npz"]) == code
     shown = capsys.readouterr()
     assert shown.err == f"\ngrapin: {word} while run.npz was written, which is not there\n"

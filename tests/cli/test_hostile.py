@@ -66,7 +66,7 @@ REFUSED = [
     ("whatif path:9 --plot -", "- must be the name of a file"),
     ("whatif path:9 --timeline -", "- must be the name of a file"),
     ("compare path:9 --calibrate -", "- must be the name of a file"),
-    ("check --save -", "- must be the name of a file"),
+    ("check --out -", "- must be the name of a file"),
     ("bench quick --out -", "- must be the name of a file"),
     ("demo --out -", "- must be the name of a file"),
     ("generate path:9 -", "- must end in .txt or .csv"),
@@ -76,7 +76,10 @@ REFUSED = [
         "--updates - must be a file where GRAPH is standard input, which holds one of them",
     ),
     ("run - --updates /dev/stdin", "--updates /dev/stdin must be a file where GRAPH is standard input"),
-    (f"run path:9 {TINY} --trace /proc/trace.npz", "/proc/trace.npz: "),
+    (
+        f"run path:9 {TINY} --trace /proc/trace.npz",
+        "--trace /proc/trace.npz must be a file that can be written",
+    ),
     ("whatif folder", "must be a file, not a directory"),
     ("whatif about.npz", "about.npz: is not a trace, or is damaged"),
     ("whatif rmat:99", "rmat:99 must have at most 2,147,483,647 vertices"),
@@ -188,7 +191,8 @@ def test_a_full_disk_leaves_the_old_file_and_is_told_of_the_file_asked_for(
     before = contents(here)
     with full_disk():
         assert main(line.split()) == 2
-    assert capsys.readouterr().err == f"grapin: {file}: File too large\n"
+    lost = "the trace could not be written and is lost: " if "--trace" in line else ""
+    assert capsys.readouterr().err == f"grapin: {file}: {lost}File too large\n"
     assert contents(here) == before
 
 

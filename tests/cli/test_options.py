@@ -38,6 +38,7 @@ CONCEPTS = {
     "--processes": "integer",
     "--program": "text",
     "--quick": "flag",
+    "--record": "text",
     "--records": "text",
     "--repetitions": "integer",
     "--rows": "choice",
@@ -87,7 +88,7 @@ def kind(option: click.Option) -> str:
 def test_every_command_is_walked() -> None:
     paths = {path for path, _ in all_commands()}
     assert {"grapin run", "grapin experiments run", "grapin convert"} <= paths
-    assert len(paths) == 13
+    assert len(paths) == 14
 
 
 def test_an_option_has_one_spelling_and_it_is_a_known_concept() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from grapin.sim import MACHINES
 from grapin.sim.paging import DRIVER
-from grapin.sim.transfer import compaction, partition
+from grapin.sim.transfer import partition
+from grapin.system import SYSTEMS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/model.md"
 
@@ -30,18 +31,25 @@ def test_the_page_lists_every_parameter_of_unified_memory() -> None:
     assert _listed("driver") == expected
 
 
-def test_the_page_lists_the_numbers_of_other_systems() -> None:
-    for module in (partition, partition, compaction):
-        name = module.__name__.rpartition(".")[2]
-        listed = _listed(name)
-        assert listed
-        assert listed == {f"{name}.{one}": str(getattr(module, one.strip())) for one in _own(listed)}
+def test_the_page_lists_the_numbers_of_every_transfer_with_its_source() -> None:
+    lines = PAGE.read_text().splitlines()
+    transfers = {system.transfer for system in SYSTEMS.values()}
+    assert sum(bool(list(one.figures())) for one in transfers) >= 4
+    for transfer in transfers:
+        for one in transfer.figures():
+            start = f"| `{transfer.name}.{one.name.partition('.')[2]}` | {one.text} | "
+            (line,) = {line for line in lines if line.startswith(start)}
+            assert line.endswith(f" | {one.source} |")
+
+
+def test_the_page_lists_the_constants_of_hytgraphs_equations() -> None:
+    listed = _listed("partition")
+    assert listed == {
+        "partition.OUTSTANDING": str(partition.OUTSTANDING),
+        "partition.GAMMA": str(partition.GAMMA),
+    }
 
 
 def _listed(prefix: str) -> dict[str, str]:
     rows = re.findall(rf"^\| `({prefix}\.\w+)` \| (\S+) \|", PAGE.read_text(), re.MULTILINE)
     return dict(rows)
-
-
-def _own(listed: dict[str, str]) -> list[str]:
-    return [one.partition(".")[2] for one in listed]
