@@ -206,6 +206,19 @@ def test_rounding_is_forgotten_when_most_of_what_it_was_measured_against_is_gone
     assert query.error_bound() <= 1e-9
 
 
+def test_what_rounding_did_is_scaled_with_the_residuals() -> None:
+    # All of a large mass goes, its rounding stays, and what comes instead is scaled up from little.
+    graph = Graph.from_edges(np.arange(1, 65), np.zeros(64, int), vertices=65, directed=False)
+    query = started(graph, PageRank(0.99, 1e-2))
+    for batch in (
+        Batch(delete=[(vertex, 0) for vertex in range(1, 65)]),
+        Batch(insert=[(vertex, 0) for vertex in range(1, 65, 2)]),
+    ):
+        applied = graph.apply(batch)
+        query.repair(graph.snapshot(), applied, tracing=False)
+        check_state(graph, query)
+
+
 def test_without_damping_a_batch_may_be_larger_than_a_stretch_of_pushes() -> None:
     graph = Graph.from_edges(np.arange(1, 64), np.zeros(63, int), vertices=64, directed=False)
     query = started(graph, PageRank(0.0, 1e-9))

@@ -253,6 +253,7 @@ def rescale(alive: Any, degrees: Any, state: Residuals) -> None:
     if not total < count:  # nothing has been pushed yet, so there is nothing to scale
         return
     factor = count / (count - total)
+    state.sums[DRIFT] *= factor  # what rounding has done to residuals so far is scaled with them
     for vertex in range(alive.size):
         if alive[vertex]:
             state.pushed[vertex] *= factor

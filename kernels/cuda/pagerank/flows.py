@@ -191,6 +191,8 @@ def survey(state: Ranks, bound: Any) -> None:
 def rescale(state: Ranks, bound: Any, factor: Any) -> None:
     """Multiply all amounts by a factor, which adds the same to every residual; a survey must follow."""
     rounded = 0.0
+    if cuda.grid(1) == 0:  # what rounding has done to residuals so far is scaled with them
+        state.sums[DRIFT] *= factor
     for vertex in range(cuda.grid(1), bound, cuda.gridsize(1)):
         residual = state.cells[2 * vertex]
         if state.pushed[vertex] + residual > 0.0:  # what exists has at least 1, what does not has 0
