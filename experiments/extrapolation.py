@@ -44,7 +44,7 @@ WORKLOAD: dict[str, Any] = {
     "batches": 3,
     "insertions": 0.5,
     "updates": None,
-    "undirected": None,
+    "directed": None,
     "weights": "keep",
     "seed": 1,
 }

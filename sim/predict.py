@@ -167,7 +167,7 @@ def sweep(
 ) -> list[Prediction]:
     """Return a prediction for each combination, in their order; `traces` has one for each way to repair.
 
-    Where it happens is up to `processes` and `cluster`, as for `grapin.spread.spread`; the predictions are the same.
+    Where it happens is up to `processes` and `cluster`, as for `grapin.pool.spread`; the predictions are the same.
     """
     for repair in {str(one.system.repair) for one in combinations} - set(traces):
         raise InvalidArgument(f"traces must have one whose repair is {repair}")

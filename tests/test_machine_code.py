@@ -137,7 +137,7 @@ def test_after_warming_up_nothing_is_compiled_and_nothing_said(tmp_path: Path) -
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return done.stdout, done.stderr
 
-    warm = [*grapin, "warm", "--program", "bfs", "--system", "bounded", "--weights", "none"]
+    warm = [*grapin, "warm", "--program", "bfs", "--system", "bounded", "--kind", "none"]
     said, _ = out(*warm)
     assert "functions compiled" in said
     assert str(tmp_path) in said

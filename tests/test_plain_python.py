@@ -12,7 +12,7 @@ import numpy as np
 import grapin
 from grapin.compiled import compilations
 from grapin.engine.verify import verify_answer
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE
 
 random = np.random.default_rng(7)
 programs = {
@@ -24,7 +24,7 @@ for directed in (True, False):
     ends = random.integers(0, 20, (60, 2))
     pairs = np.unique(ends if directed else np.sort(ends), axis=0)
     weights = random.integers(1, 9, len(pairs))
-    for system in SYSTEMS:
+    for system in RUNNABLE:
         graph = grapin.Graph.from_edges(*pairs.T, weights, directed=directed)
         engine = grapin.Engine(graph, programs[sys.argv[1]], device="cpu", system=system, threads=2)
         for _ in range(2):

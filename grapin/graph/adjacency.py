@@ -271,20 +271,22 @@ class Adjacency:
 
     def _reserve_lines(self, wanted: int, inserted: Column) -> None:
         """Make room for so many lines more, and place the lists of new vertices."""
-        arriving = int(rebalance.lines_of_newcomers(self.lists, self._placed, inserted))
+        newcomers = int(rebalance.lines_of_newcomers(self.lists, self._placed, inserted))
+        arriving = newcomers + newcomers // rebalance.SPACING
+        staying = self.used_lines + wanted - newcomers
         tail = self._tail()
         left = rebalance.DENSEST_ROOT * (self.lines - tail + min(tail, wanted)) - self.used_lines
         taken = arriving + max(
             self._tail_before - tail, 0
         )  # also by lists that got longer, and those without arcs
         if wanted > max(left, 0) or arriving > max(tail, self.used_lines // _MANY):
-            self._grow(self.used_lines + wanted - arriving, arriving)
+            self._grow(staying, arriving)
             tail = self._tail()
         elif wanted > 0 and self._migration is None:
             scarce = taken and (tail - arriving) * 2 < self._tail_laid_out
             if scarce or wanted > left - (1 - _FILLED) * (self.lines - tail):
                 with suppress(MemoryError):  # when there is no other way, growing at once says so
-                    self._start_migration(wanted, arriving)
+                    self._start_migration(staying, arriving)
         self._pressure = max(wanted / (max(left, 0) + 1), taken / max(tail, self.lines // _MANY, 1))
         self._tail_before = tail
         if self.bound > self._placed:
@@ -310,14 +312,14 @@ class Adjacency:
     def _room_to_grow(self, lines: int, arriving: int) -> tuple[int, int]:
         """Return lines for the lists that are there and lines behind them: room where there has been growth."""
         newer = int(used_lines(self.lists, self._bound_laid_out, self._placed)) + arriving
-        gained = max(lines + arriving - self._lines_laid_out, newer, 1)
-        room = (_ROOM_WHEN_GROWN - 1) * (lines + arriving)
+        filled = lines + arriving * rebalance.SPACING // (rebalance.SPACING + 1)  # what is between new lists is room
+        gained = max(filled - self._lines_laid_out, newer, 1)
+        room = (_ROOM_WHEN_GROWN - 1) * filled
         among = room * (1 - newer / gained)
         return int(max(lines + among, lines * _LEAST_SLACK)), arriving + int(room - among)
 
-    def _start_migration(self, wanted: int, arriving: int) -> None:
+    def _start_migration(self, lines: int, arriving: int) -> None:
         """Get the arrays that lists will go to, batch by batch."""
-        lines = self.used_lines + wanted - arriving
         among, behind = self._room_to_grow(lines, arriving)
         # What is inserted until all are there finds room in the tail, which lists that are copied take theirs from too.
         capacity = max(among + behind, _LEAST_LINES) << self.lists.line_shift
@@ -405,6 +407,7 @@ class Adjacency:
     def _lay_out(self, lines: int, tail: int = 0) -> None:
         """Copy the lists into fresh arrays: `lines` lines for them and, behind them, a tail of at least so many."""
         lines, tail = self._parts(lines, tail)
+        assert lines >= self.used_lines  # or lists would lie over each other
         shift = self.lists.line_shift
         edges = self._placed_edges((lines + tail) << shift)
         starts = np.empty(len(self.heads), np.int64)

@@ -30,7 +30,7 @@ from grapin.graph.packed import (
 LEAF_VERTICES = 16
 DENSEST_ROOT = 0.95
 """The whole array is never fuller than this; windows of one leaf may be full."""
-_SPACING = 8
+SPACING = 8
 """New lists together get one line more than they fill for each so many."""
 _HEADROOM = 4
 """A list that needs room gets one extra line for this many it fills, if its window has them to spare."""
@@ -161,7 +161,7 @@ def lines_of_newcomers(lists: PackedLists, first: int, owner: Column) -> int:
         last = group_end(owner, row)
         total += line_count(lists, last - row)
         row = last
-    return total + total // _SPACING
+    return total
 
 
 @kernel
@@ -169,13 +169,13 @@ def place_newcomers(lists: PackedLists, first: int, bound: int, owner: Column, l
     """Give the empty lists from `first` on the lines in the tail that their arcs in `owner` will fill, or `least`."""
     row, origin, given = wide(np.searchsorted(owner, first)), lists.starts[first], 0
     for vertex in range(first, bound):
-        lists.starts[vertex] = origin + ((given + given // _SPACING) << lists.line_shift)
+        lists.starts[vertex] = origin + ((given + given // SPACING) << lists.line_shift)
         last = row
         while last < len(owner) and owner[last] == vertex:
             last += 1
         given += max(line_count(lists, wide(last - row)), least)
         row = last
-    lists.starts[bound] = origin + ((given + given // _SPACING) << lists.line_shift)
+    lists.starts[bound] = origin + ((given + given // SPACING) << lists.line_shift)
 
 
 @inlined

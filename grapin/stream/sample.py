@@ -83,7 +83,7 @@ def _distinct(graph: "EdgeList | Graph") -> EdgeList:
     if isinstance(graph, EdgeList):
         edges = graph
         if edges.removed is not None:
-            raise InvalidArgument(f"{edges.origin} has deletions: use grapin.stream.events to replay them")
+            raise InvalidArgument(f"{edges.origin} has deletions: use grapin.stream.temporal to replay them")
     else:
         source, target, weight = graph.edge_arrays()
         edges = EdgeList(source, target, graph.bound, weight, directed=graph.directed, labels=graph.labels)

@@ -218,7 +218,7 @@ def search(
     """Look for the first failure among so many drawn cases (see `cases`).
 
     With more than one of `processes`, others help with a search that takes long; a `cluster` tries all cases (see
-    `grapin.spread.spread`). Neither makes a difference to what is found. `advance` is told of each example,
+    `grapin.pool.spread`). Neither makes a difference to what is found. `advance` is told of each example,
     `shrinking` when the search is over and the failure is made smaller.
     """
     trying = _Trying(setup, processes, cluster, advance)

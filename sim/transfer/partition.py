@@ -1,7 +1,7 @@
 """Systems that copy: whole partitions, lists that the host gathers, or for each partition what seems cheapest.
 
-Which lists an iteration reads is known before it begins, so each iteration is a closed form: what the formulas of
-`grapin.sim.formulas` choose is sent by the copy engine, and what they leave to requests is replayed as such. Copies,
+Which lists an iteration reads is known before it begins, so each iteration is a closed form: what the rules below
+choose is sent by the copy engine, and what they leave to requests is replayed as such. Copies,
 gathering, requests and kernels of different partitions go on at the same time, in streams; an iteration takes as long
 as the slowest of link, host and device.
 

@@ -28,6 +28,7 @@ CONCEPTS = {
     "--insertions": "float",
     "--json": "text",
     "--keep": "flag",
+    "--kind": "text",
     "--machine": "text",
     "--measured": "text",
     "--out": "text",

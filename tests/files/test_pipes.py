@@ -229,12 +229,12 @@ def test_a_trace_and_degrees_may_come_through_a_pipe(
 def test_the_shells_own_ways_work(tmp_path: Path, temporary: Path) -> None:
     file = tmp_path / "graph.txt"
     file.write_bytes(ROWS)
-    grapin_info = f'"{sys.executable}" -m grapin info --json'
+    grapin_info = f'"{sys.executable}" -m grapin info'
     lines = [
-        f"gzip -c {file} | {grapin_info} -",
-        f"{grapin_info} <(cat {file})",
-        f"{grapin_info} - < {file}",
-        f"cat {file} | {grapin_info} /dev/stdin",
+        f"gzip -c {file} | {grapin_info} - --json",
+        f"{grapin_info} <(cat {file}) --json",
+        f"{grapin_info} - --json < {file}",
+        f"cat {file} | {grapin_info} /dev/stdin --json",
     ]
     script = "set -e -o pipefail\n" + "\n".join(lines)
     run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

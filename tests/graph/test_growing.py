@@ -57,7 +57,7 @@ def test_lists_on_their_way_to_larger_arrays_stay_right(
     graph = Graph.empty(directed=directed, aligned=aligned, weights="int32" if weighted else "none")
     model = Model(directed, weighted)
     met = 0
-    for step in range(50):
+    for step in range(80):
         bound = graph.bound
         fresh = int(random.integers(0, 12))
         ends = max(bound + fresh, 1)
@@ -223,3 +223,16 @@ def test_a_small_graph_is_not_laid_out_again_by_small_batches(vertices: int, wei
         edge = (vertex % vertices, (vertex + 1) % vertices)
         graph.apply(Batch(insert=[(*edge, 1) if weighted else edge]))
     assert graph.statistics()["shrinks"] == graph.statistics()["growths"] == 0
+
+
+@given(st.integers(1, 90), st.integers(0, 400), st.booleans(), st.booleans())
+def test_a_hub_and_all_that_comes_with_its_arcs_find_room_in_one_batch(
+    known: int, coming: int, directed: bool, weighted: bool
+) -> None:
+    hub, others = np.zeros(known - 1, np.int32), np.arange(1, known, dtype=np.int32)
+    weights = np.ones(known - 1, np.int32) if weighted else None
+    graph = Graph.from_edges(others, hub, weights, vertices=known, directed=directed)
+    ends = [(vertex, 0, 1)[: 3 if weighted else 2] for vertex in range(known + coming)]
+    graph.apply(Batch(insert=ends, insert_vertices=list(range(known, known + coming))))
+    graph.check()
+    assert sorted(graph.in_neighbours(0)) == list(range(known + coming))

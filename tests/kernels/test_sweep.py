@@ -147,7 +147,8 @@ def test_changes_are_the_keys_that_differ_and_what_they_were(
     if graph.bound:
         split_rounds((1, 2))
         case = Case(
-            graph, SSSP({v: chance.randrange(50) for v in range(graph.bound) if chance.random() < 0.5})
+            graph,
+            SSSP({0: 7} | {v: chance.randrange(50) for v in range(graph.bound) if chance.random() < 0.5}),
         )
         before = case.keys
         swept = case.sweep(threads, changes=True)

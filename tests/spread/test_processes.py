@@ -87,7 +87,7 @@ def test_processes_must_be_a_number_from_one_on() -> None:
 SCRIPT = """
 from sample_tasks import sleep
 from grapin.interrupts import heard_terminations
-from grapin.spread import spread
+from grapin.pool import spread
 if __name__ == "__main__":
     try:
         with heard_terminations():

@@ -15,11 +15,11 @@ from itertools import product
 import numba
 
 from grapin.programs.find import PROGRAMS, find_program
-from grapin.system import SYSTEMS
+from grapin.system import RUNNABLE
 from grapin.testing import Setup, Weights, search
 
 assert numba.config.BOUNDSCHECK
-for program, system, growing in product(PROGRAMS, SYSTEMS, (True, False)):
+for program, system, growing in product(PROGRAMS, RUNNABLE, (True, False)):
     weights = Weights.read("0:9" if getattr(find_program(program), "weighted", False) else "none")
     setup = Setup(program, "cpu", system)
     searched = search(setup, weights=[weights], growing=growing, hubs=not growing, examples=15)
