@@ -26,12 +26,13 @@ from grapin.system import System
 
 COMPILING = ("cpu", "cuda")
 """Devices whose kernels are compiled. The others execute Python, in which a graph of this size would take long."""
-STEPS = 9
+STEPS = 14
 """How often `advance` is called with 1."""
 _VERTICES = 40_000
 """Above the widths from which threads share a round (2**15 edges) and a sweep settles a repair (2**12 vertices)."""
 _SWEPT = 10_000
 _FEW = 16
+_SMALL_STEPS = 4
 _SEEN = 256
 """So many vertices of the graph lend the weight of an edge."""
 
@@ -123,7 +124,12 @@ def _batches(graph: Graph) -> Iterator[Batch]:
     yield Batch(delete=columns)
     yield Batch(insert=columns if weight is None else (*columns, weight[lost]))
     yield _mixed(graph, graph.edges // 8, vertices=True)
-    yield _growing(graph, graph.edges)
+    for _ in range(
+        _SMALL_STEPS
+    ):  # until the room behind the lists is scarce, and they begin to move to larger arrays
+        yield _growing(graph, graph.bound // 400, 0)
+    yield _mixed(graph, _FEW, vertices=False)
+    yield _growing(graph, graph.bound, graph.edges)
 
 
 def _mixed(graph: Graph, size: int, *, vertices: bool) -> Batch:
@@ -158,10 +164,11 @@ def _mixed(graph: Graph, size: int, *, vertices: bool) -> Batch:
     )
 
 
-def _growing(graph: Graph, count: int) -> Batch:
-    """Return a batch that only inserts, vertices and edges, so many that what holds them has to grow."""
-    coming = np.arange(graph.bound, 2 * graph.bound, dtype=np.int32)
-    target = np.concatenate([coming, Draws(0, "growth").below(2 * graph.bound, count).astype(np.int32)])
+def _growing(graph: Graph, fresh: int, count: int) -> Batch:
+    """Return a batch that only inserts: vertices, an edge at each of them and `count` others."""
+    coming = np.arange(graph.bound, graph.bound + fresh, dtype=np.int32)
+    others = Draws(0, "growth").below(graph.bound + fresh, count) if count else np.empty(0)
+    target = np.concatenate([coming, others.astype(np.int32)])
     source = np.resize(coming, len(target))
     keys = np.unique(edge_keys(np.minimum(source, target), np.maximum(source, target)))
     inserted: tuple[NDArray[Any], ...] = ((keys >> 32).astype(np.int32), keys.astype(np.int32))

@@ -312,7 +312,9 @@ class Adjacency:
     def _room_to_grow(self, lines: int, arriving: int) -> tuple[int, int]:
         """Return lines for the lists that are there and lines behind them: room where there has been growth."""
         newer = int(used_lines(self.lists, self._bound_laid_out, self._placed)) + arriving
-        filled = lines + arriving * rebalance.SPACING // (rebalance.SPACING + 1)  # what is between new lists is room
+        filled = lines + arriving * rebalance.SPACING // (
+            rebalance.SPACING + 1
+        )  # what is between new lists is room
         gained = max(filled - self._lines_laid_out, newer, 1)
         room = (_ROOM_WHEN_GROWN - 1) * filled
         among = room * (1 - newer / gained)
