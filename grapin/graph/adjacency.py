@@ -343,8 +343,8 @@ class Adjacency:
         self.arcs += len(inserted) - len(deleted[0])
         if migration is None:
             return
-        migration.follow(self.lists, inserted, deleted, reweighted)
-        if not migration.advance(self.lists, self.bound, self._pressure):
+        followed = migration.follow(self.lists, inserted, deleted, reweighted)
+        if not followed or not migration.advance(self.lists, self.bound, self._pressure):
             self._migration = None
         elif migration.done == self.bound:
             self._move_over(migration)

@@ -54,11 +54,15 @@ class Migration:
         self.heads = heads
         self.lists = self.lists._replace(**columns(heads))
 
-    def follow(self, original: PackedLists, inserted: Column, *found: tuple[Column, Positions]) -> None:
-        """Copy what a batch has changed: arcs appended to the lists of `inserted`, and places written to."""
+    def follow(self, original: PackedLists, inserted: Column, *found: tuple[Column, Positions]) -> bool:
+        """Copy what a batch has changed: arcs appended to the lists of `inserted`, and places written to.
+
+        Return False if there is no room for them; what is copied is then worth nothing, and the originals are as good
+        as before.
+        """
         for owner, positions in found:
             _copy_places(original, self.lists, self.done, owner, positions)
-        _copy_appended(original, self.lists, self.done, inserted)
+        return bool(_copy_appended(original, self.lists, self.done, inserted))
 
     def follow_indices(self, original: PackedLists, *owners: Column) -> None:
         """Learn of indices that were made for lists."""
@@ -134,12 +138,16 @@ def _copy_places(
 
 
 @kernel
-def _copy_appended(lists: PackedLists, copy: PackedLists, done: int, owner: Column) -> None:
+def _copy_appended(lists: PackedLists, copy: PackedLists, done: int, owner: Column) -> bool:
+    """Copy what was appended; return False where all lists together have no room for it."""
     first = 0
     while first < len(owner) and owner[first] < done:
         vertex, last = wide(owner[first]), group_end(owner, first)
         degree = wide(lists.degrees[vertex])
         if copy.starts[vertex] + degree > copy.starts[vertex + 1]:
+            more = line_count(copy, degree) - line_count(copy, wide(copy.degrees[vertex]))
+            if copy.counters[USED_LINES] + more > len(copy.neighbours) >> copy.line_shift:
+                return False
             copy.counters[WINDOWS] = 0
             make_room(copy, done, vertex, degree)
         _set_degree(copy, vertex, degree)
@@ -147,6 +155,7 @@ def _copy_appended(lists: PackedLists, copy: PackedLists, done: int, owner: Colu
             _copy_place(lists, copy, vertex, position)
         copy.indices[vertex] = lists.indices[vertex]
         first = last
+    return True
 
 
 @kernel

@@ -15,6 +15,7 @@ from grapin.errors import CorruptGraph
 from grapin.graph import migration
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.memory import aligned_empty
+from grapin.graph.packed import USED_LINES, used_lines
 from grapin.testing import StoreMachine
 
 
@@ -236,3 +237,45 @@ def test_a_hub_and_all_that_comes_with_its_arcs_find_room_in_one_batch(
     graph.apply(Batch(insert=ends, insert_vertices=list(range(known, known + coming))))
     graph.check()
     assert sorted(graph.in_neighbours(0)) == list(range(known + coming))
+
+
+@pytest.mark.usefixtures("slowly")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_larger_arrays_that_have_no_room_for_a_batch_are_given_up(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph.empty(weights="int32" if weighted else "none")
+    side = graph._out
+    for batch in arriving(300, 1000):
+        ones = (np.ones(len(batch.insert.source), np.int32),) if weighted else ()
+        graph.apply(
+            Batch(
+                insert=(batch.insert.source, batch.insert.target, *ones),
+                insert_vertices=batch.insert_vertices,
+            )
+        )
+        coming = side._migration
+        if coming is not None:
+            break
+    assert coming is not None
+    coming.done = 20
+    coming.lists.counters[USED_LINES] = used_lines(coming.lists, 0, 20)
+    end = coming.lists.starts[20]
+    cut: dict[str, Any] = {"neighbours": coming.lists.neighbours[:end].copy()}
+    if weighted:
+        cut["weights"] = coming.lists.weights[:end].copy()
+    coming.lists = coming.lists._replace(**cut)
+    advance = migration.Migration.advance
+
+    def checked(self: migration.Migration, original: Any, *rest: Any) -> bool:
+        assert migration.first_difference(original, self.lists, self.done) == -1
+        return advance(self, original, *rest)
+
+    monkeypatch.setattr(migration.Migration, "advance", checked)
+    lines = (end >> coming.lists.line_shift) - coming.lists.counters[USED_LINES]
+    known = set(graph.out_neighbours(7).tolist())
+    fresh = [vertex for vertex in range(graph.bound) if vertex not in known][: 32 * (int(lines) + 2)]
+    graph.apply(Batch(insert=[(7, vertex, 1)[: 3 if weighted else 2] for vertex in fresh]))
+    assert side._migration is not coming
+    graph.check()
+    assert set(graph.out_neighbours(7).tolist()) == known | set(fresh)

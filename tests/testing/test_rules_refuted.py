@@ -35,7 +35,7 @@ BROKEN = {
     "bent at 0.3": with_rule(bent_at(0.3), values="float"),
     "bent at 1000.0": with_rule(bent_at(1000.0), values="float"),
     "the last value is best": with_rule(lambda value, weight: value + weight if value < 2**32 - 2 else 0),
-    "improves from nothing": with_rule(lambda value, _: value or 1, better="larger"),
+    "improves what is not reached": with_rule(lambda value, _: value or 1, better="larger", source_value=5),
 }
 
 
@@ -88,7 +88,10 @@ def test_values_are_floats_where_the_weights_are() -> None:
 
 
 def test_what_is_lost_in_rounding_to_32_bits_breaks_no_order() -> None:
-    check_monotone(with_rule(lambda value, _: float(value) * (1 + 1e-12), values="float", better="larger"))
+    rule = with_rule(
+        lambda value, _: float(value) * (1 + 1e-12), values="float", better="larger", source_value=1.0
+    )
+    check_monotone(rule)
 
 
 def test_a_refutation_s_script_fails_as_it_says(tmp_path: Path) -> None:
