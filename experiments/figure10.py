@@ -1,7 +1,7 @@
-"""How soon do hot lists on the device pay? What they gain batch by batch, and when they have settled.
+"""How soon do cached lists on the device pay? What they gain batch by batch, and when they have settled.
 
 Ten batches of 100K mutations under the published repair, of graphs that stand in for uk-2007, with and without Grapin's
-4 GB for hot lists; times are predicted for its machine and for the size of its graph (`varying.py`). Grapin's cache
+4 GB for cached lists; times are predicted for its machine and for the size of its graph (`varying.py`). Grapin's cache
 learns from batches alone: it begins empty. Ours also counts what the first values read before any batch. Both are here.
 """
 
@@ -15,16 +15,16 @@ from experiments.lib.varying import EDGES, PROGRAMS
 from grapin.sim import Prediction, replay
 from grapin.trace import Trace
 
-QUESTION = "How soon do hot lists on the device pay, batch by batch?"
+QUESTION = "How soon do cached lists on the device pay, batch by batch?"
 ORIGINAL = "UK"  # Grapin, Figure 10
 WARM_UP = 3  # Grapin, section 7.2: batches after which it has settled
 PUBLISHED = {
-    "sssp": 44.72 / 16.83,  # Grapin, Table 6, UK: all ten batches, without over with hot lists
+    "sssp": 44.72 / 16.83,  # Grapin, Table 6, UK: all ten batches, without over with cached lists
     "pagerank": 340.8 / 111.3,  # Grapin, Table 4, UK, 100K
 }
 WHOLE, GROWN = "gain over all batches", "gain in the last batch over that in the first"
 SPREAD = "most over least gain after the warm-up"
-FIRST = "the first batch over the mean of all others, without hot lists"
+FIRST = "the first batch over the mean of all others, without cached lists"
 EMPTY, TAUGHT = "beginning empty", "knowing what the first values read"
 
 
@@ -38,7 +38,7 @@ def without_start(trace: Trace) -> Trace:
 
 
 def batch_bars(miniature: Miniature, program: str) -> Iterator[Bar]:
-    """Compare each batch with and without hot lists, then all of them."""
+    """Compare each batch with and without cached lists, then all of them."""
     subject = f"{PROGRAMS[program]} on {miniature.title}"
     run = record(miniature.stream(), program, ("published",))["published"]
     batches = without_start(run.trace)
@@ -88,7 +88,7 @@ def _answer(bars: Sequence[Bar]) -> str:
 
     graphs = dict.fromkeys(bar.name.partition("(")[2].partition(")")[0] for bar in bars)
     return (
-        f"4 GB of hot lists, none at first, make ten batches of SSSP {each('SSSP', WHOLE)} times as fast on "
+        f"4 GB of cached lists, none at first, make ten batches of SSSP {each('SSSP', WHOLE)} times as fast on "
         f"{' and '.join(graphs)}, which stand in for uk-2007 (published 2.7), and of PageRank "
         f"{each('PageRank', WHOLE)} times (3.1). From the fourth batch on, the most that a batch gains over the least "
         f"is {each('SSSP', SPREAD)} for SSSP and {each('PageRank', SPREAD)} for PageRank"
@@ -102,14 +102,14 @@ EXPERIMENT = Experiment(
     measure=bars,
     difference=(
         "SSSP's gain is all there with the third batch; PageRank's varies more. 4 GB are a sixth of uk-2007's edges "
-        "with weights, and our rounds of SSSP read each list about once a batch, so hot lists save about a sixth; "
+        "with weights, and our rounds of SSSP read each list about once a batch, so cached lists save about a sixth; "
         "Grapin reads two thirds as many again on this graph, and saves two thirds (Table 5). Its first batch of SSSP "
         "takes longer than the others, because many critical paths are affected; ours takes as long as any, as all "
-        "batches are drawn alike. Three of its totals are what a first batch that computes from nothing would make "
+        "batches are drawn alike. Three of its totals are what a first batch that computes from scratch would make "
         "them (table1). The dip after three batches is where the first values leave the window."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="batch", y="times as fast with hot lists"),
+    draw=panels(QUESTION, x="batch", y="times as fast with cached lists"),
     configuration={
         "original": ORIGINAL,
         "edges": EDGES,

@@ -20,7 +20,7 @@ SIZES = (1e5, 1e6, 1e7, 1e8)
 """Mutations a batch, of the original."""
 LEAST = 90
 """Mutations a batch, of the miniature."""
-GAIN, OURS = "that hot lists gain", "that bounded gains over grapin"
+GAIN, OURS = "that cached lists gain", "that bounded gains over grapin"
 PUBLISHED = {"sssp": (2.6, 3.1), "pagerank": (2.1, 3.4)}  # Grapin, section 7.3: speed-up over Grapin-ZC
 
 
@@ -54,9 +54,9 @@ def _answer(bars: Sequence[Bar]) -> str:
     gains = [span(bars, name, GAIN) for name in PROGRAMS.values()]
     ours = [span(bars, name, OURS) for name in PROGRAMS.values()]
     return (
-        f"from 100 thousand mutations a batch to 100 million, 4 GB of hot lists make SSSP {gains[0]} times as fast "
+        f"from 100 thousand mutations a batch to 100 million, 4 GB of cached lists make SSSP {gains[0]} times as fast "
         f"(published 2.6 to 3.1) and PageRank {gains[1]} times (2.1 to 3.4). Our own repair, bounded, gains the more "
-        f"the smaller batches are: of the device's time, SSSP is {ours[0]} times as fast as with hot lists, and "
+        f"the smaller batches are: of the device's time, SSSP is {ours[0]} times as fast as with cached lists, and "
         f"PageRank {ours[1]} times"
     )
 
@@ -68,7 +68,7 @@ EXPERIMENT = Experiment(
     measure=bars,
     difference=(
         "4 GB are a sixth of uk-2007's edges with weights, and our rounds of SSSP read each list about once a batch, "
-        "so hot lists save about a sixth. On uk-2007 Grapin reads two thirds as many again (Table 5), and its hot "
+        "so cached lists save about a sixth. On uk-2007 Grapin reads two thirds as many again (Table 5), and its cached "
         "lists spare two thirds of all, for which they would need 14 GB (table6). PageRank reads the same lists "
         "several times a batch and gains about what was published."
     ),

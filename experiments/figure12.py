@@ -1,4 +1,4 @@
-"""How much room for hot lists is enough? From none to all edges, on Grapin's two GPUs.
+"""How much room for cached lists is enough? From none to all edges, on Grapin's two GPUs.
 
 Ten batches of 100K mutations under the published repair. A run is recorded once and replayed with as large a part of
 its edges cached as so many GB are of Grapin's graph; times are predicted for that graph's size (`varying.py`).
@@ -24,7 +24,7 @@ from grapin.sim import replay
 from grapin.sim.predict import edge_bytes
 from grapin.trace import Trace
 
-QUESTION = "How much room for hot lists is enough?"
+QUESTION = "How much room for cached lists is enough?"
 GENERATED, REAL = "FS", "TW"  # Grapin, section 7.3; ours
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP", "cc": "CC", "pagerank": "PageRank"}
 ROOMS = {"a5000": (1, 2, 3, 4), "a6000": (4, 8)}  # Grapin, section 7.3: GB; then all edges on the larger GPU
@@ -105,7 +105,7 @@ def _answer(bars: Sequence[Bar]) -> str:
     )
     paced = span(bars, "", f"{REST}, {PACED}")
     return (
-        f"1 GB of hot lists makes batches of BFS, SSSP and components {searches[0]} times as fast, and of PageRank "
+        f"1 GB of cached lists makes batches of BFS, SSSP and components {searches[0]} times as fast, and of PageRank "
         f"{ranks[0]} (published 1.6 to 2.4, all four). Room for all edges makes the first three another {searches[1]} "
         f"times as fast as 4 GB, and PageRank {ranks[1]} (1.2 to 1.3); for SSSP it would be {paced} if our kernels "
         "took as long as the published ones with all edges at hand"
@@ -126,6 +126,6 @@ EXPERIMENT = Experiment(
         "lists much more often than others, comes near."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="GB for hot lists", y="times as fast as without"),
+    draw=panels(QUESTION, x="GB for cached lists", y="times as fast as without"),
     configuration={"originals": (GENERATED, REAL), "edges": EDGES, "batches": BATCHES, "batch": BATCH},
 )

@@ -1,6 +1,6 @@
 """What does it cost that a graph can change? Reading and changing structures beside a CSR, which cannot.
 
-*Access* is Grapin's: edges a second of shortest paths from nothing, rounds over whole frontiers, after ten batches,
+*Access* is Grapin's: edges a second of shortest paths from scratch, rounds over whole frontiers, after ten batches,
 predicted for its machine. All structures hold the same lists and are read in the same rounds; what differs is where
 lists lie (`layouts.py`), hence which requests they take. Warps begin at the line a list starts in. Where lists follow
 each other without a gap they share sectors of 32 bytes. The model has no cache on the GPU, so such a sector crosses
@@ -149,7 +149,7 @@ class SortedColumns:
         self.starts = np.searchsorted(self.keys, self._vertices)
 
     def apply(self, batch: Batch) -> None:
-        """Take out what is deleted, put in what is inserted, each where it belongs; find anew where lists start."""
+        """Take out what is deleted, put in what is inserted, each where it belongs; find again where lists start."""
         kept = np.ones(len(self.keys), np.bool_)
         kept[np.searchsorted(self.keys, edge_keys(batch.delete.source, batch.delete.target))] = False
         keys, weights = self.keys[kept], self.weights[kept]

@@ -37,7 +37,7 @@ Run = Callable[[], Any]
 
 
 class Ours:
-    """One program on the store, computed from nothing."""
+    """One program on the store, computed from scratch."""
 
     def __init__(self, graph: Graph, program: Monotone) -> None:
         snapshot = graph.snapshot()
@@ -87,10 +87,10 @@ def compare(
     best = min((times[rival] for rival in others), default=float("nan"))
     for one, time_taken in times.items():
         who = one if isinstance(one, str) else f"grapin, {_threads(one)}"
-        yield Bar(f"{name} from nothing: {who}", time_taken * 1e3, "ms", place=Place(name, "time", who))
+        yield Bar(f"{name} from scratch: {who}", time_taken * 1e3, "ms", place=Place(name, "time", who))
     for count in threads:
         yield Bar(
-            f"{name} from nothing, {_threads(count)}, {OVER}",
+            f"{name} from scratch, {_threads(count)}, {OVER}",
             times[count] / best,
             limit=NOT_SLOWER if count == BARRED_THREADS else None,
             remark=f"{ours.passes:.2f} passes over the edges",

@@ -99,7 +99,7 @@ class Course:
     programs: tuple[Monotone, ...]
     values: dict[str, NDArray[np.int64]]
     scratch: dict[str, float]
-    """Milliseconds SciPy takes to compute each answer from nothing."""
+    """Milliseconds SciPy takes to compute each answer from scratch."""
 
     @classmethod
     def prepare(cls, edges: EdgeList, size: int, batches: int) -> "Course":
@@ -141,13 +141,13 @@ class Course:
         return Cell(program.name, self.size, threads, *parts)
 
     def beside(self, cells: list[Cell]) -> Iterator[Bar]:
-        """Yield our time on one thread over SciPy's from nothing and over NetworKit's."""
+        """Yield our time on one thread over SciPy's from scratch and over NetworKit's."""
         for cell in cells:
             if cell.threads > 1:
                 continue
             name = f"{cell.program}, batches of {cell.size:,}, over"
             scratch = self.scratch[cell.program]
-            yield Bar(f"{name} SciPy from nothing", cell.total / scratch, remark=f"SciPy {scratch:.0f} ms")
+            yield Bar(f"{name} SciPy from scratch", cell.total / scratch, remark=f"SciPy {scratch:.0f} ms")
             if cell.program in ALGORITHMS and self.size <= FOLLOWED:
                 yield self._beside_networkit(cell, name)
 

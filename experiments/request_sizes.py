@@ -84,7 +84,7 @@ def removed(before: Counters, after: Counters) -> float:
 def graph_bars(name: str, graph: Graph) -> list[Bar]:
     """Measure one graph."""
     search = Search.of(graph)
-    kept, anew = (search.naive(WIDE, kept=kept) for kept in (True, False))
+    kept, again = (search.naive(WIDE, kept=kept) for kept in (True, False))
     merged, aligned = search.merged(WIDE), search.aligned(WIDE)
     in_store = count_reads(search.store_starts, search.lengths)
     gain = share(aligned, 128) / share(merged, 128)
@@ -107,7 +107,7 @@ def graph_bars(name: str, graph: Graph) -> list[Bar]:
             removed(kept, merged),
             "of all",
             None,
-            f"up to {MOST_MERGED}; {removed(anew, merged):.3f} if a thread asks for every element anew",
+            f"up to {MOST_MERGED}; {removed(again, merged):.3f} if a thread asks for every element again",
         ),
         Bar(f"{name}: {ALIGNED}", removed(merged, aligned), "of all", None, f"up to {MOST_ALIGNED}"),
         Bar(

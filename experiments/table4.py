@@ -4,7 +4,7 @@ Ten batches of 100K mutations, predicted for Grapin's machine, on one miniature 
 (`grapin_runs.py`): web-NotreDame, soc-Epinions1 and cnr-2000 for WK, TW and UK, and R-MAT graphs for OK and FS. All is
 relative to zero-copy without a cache (Grapin-ZC). `bounded` is ours; it has no published figure.
 
-What is predicted is the device's time: batches that reach it, reads over the link, loads of hot lists, computation.
+What is predicted is the device's time: batches that reach it, reads over the link, loads of cached lists, computation.
 The published seconds have the host's update in them too (Table 4's for shortest paths are Table 6's overall). The host
 changes the same graph by the same batches whatever the program is, so Table 6's update is taken off all of them;
 `table6.py` has both.
@@ -18,8 +18,8 @@ mutations are nearly all of Orkut's in every batch. Where the graph fits, the pu
 that is read, 0.14 cross the link on OK and 0.5 on WK (Table 5).
 
 For components the graph is undirected. PageRank ends with a sum of errors below our tolerance; the published one is not
-stated. Published and recomputing systems read in a GPU's unordered rounds; PageRank from nothing, and `bounded`, as our
-CPU device reads. The published recomputation of PageRank is probably not from nothing: it takes longer for larger
+stated. Published and recomputing systems read in a GPU's unordered rounds; PageRank from scratch, and `bounded`, as our
+CPU device reads. The published recomputation of PageRank is probably not from scratch: it takes longer for larger
 batches (UK 219, 252 and 393 s for 1K, 10K and 100K mutations), where BFS's grows by a tenth. That of BFS takes as long
 as that of shortest paths (176.5 and 182.9 s on UK), so it reads lists again whenever a value falls; ours, in levels,
 reads each once.
@@ -27,11 +27,11 @@ reads each once.
 Ratios of times hide which of both is off. For shortest paths the tables have enough to tell: edges that crossed the
 link (Table 5, 8 bytes each) over seconds are a rate, and it stands beside ours. On the published machine about 1 G
 edges cross the link in a second (OK 0.4 G, the others 0.8 to 1.2 G), whether batches are repaired, recomputed (Table 1)
-or have hot lists (Table 6); with those its kernels go through 1.5 to 4.8 G edges/s, and with all in memory through 1.7
-G (Table 8, OK). So neither its kernels' computation nor PCIe 4.0, which brings 1.9 to 2.7 G edges/s here, explains that
-pace, but how its kernels fetch lists may. One row has what zero-copy would take here if an edge had the 14 to 17 bytes
-that Table 3's sizes come to, and batches read as many passes as there: that would do on all graphs but OK. Its released
-code has ids and weights of 4 bytes each.
+or have cached lists (Table 6); with those its kernels go through 1.5 to 4.8 G edges/s, and with all in memory through
+1.7 G (Table 8, OK). So neither its kernels' computation nor PCIe 4.0, which brings 1.9 to 2.7 G edges/s here,
+explains that pace, but how its kernels fetch lists may. One row has what zero-copy would take here if an edge had the
+14 to 17 bytes that Table 3's sizes come to, and batches read as many passes as there: that would do on all graphs but
+OK. Its released code has ids and weights of 4 bytes each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -247,7 +247,7 @@ def answer(rows: Sequence[Bar]) -> str:
 
     return (
         f"as multiples of the time of zero-copy without a cache, in the mean of four programs on five graphs: "
-        f"recomputing everything {mean('grapin-recomp')}, unified memory {mean('grapin-page')}, 4 GB of hot lists "
+        f"recomputing everything {mean('grapin-recomp')}, unified memory {mean('grapin-page')}, 4 GB of cached lists "
         f"{mean('grapin')}, our own repair {mean('bounded')}; all of that is the device's time, without the host's "
         f"update, which table6 has. Shortest paths read edges at {_span(rows, BASE)} GB/s by zero-copy, where ours is "
         f"faster than the published, and at {_span(rows, 'grapin-page')} GB/s by pages, where it is not"
@@ -274,10 +274,10 @@ EXPERIMENT = Experiment(
         "to 0.50, PageRank 0.005 to 0.04. By its own tables about 1 G edges/s cross the published link, however many "
         "there are, while its kernels go through up to 4.8 G edges/s that they hold; what holds up the others they do "
         "not say. Pages come as fast as there, but more for an edge that is read on TW (5.4 bytes for 2.1), fewer on "
-        "FS (1.9 for 5.6) and as many on UK. BFS from nothing reads each list once here, as its repair does, and there "
-        "as much as SSSP. PageRank from nothing takes 7 to 99 times as long as its repair here and 1.0 to 1.4 there, "
-        "where it takes longer for larger batches, so that it probably is not from nothing; which tolerance was "
-        "published is not known. Hot lists save less here where 4 GB hold a part of the edges (table6)."
+        "FS (1.9 for 5.6) and as many on UK. BFS from scratch reads each list once here, as its repair does, and there "
+        "as much as SSSP. PageRank from scratch takes 7 to 99 times as long as its repair here and 1.0 to 1.4 there, "
+        "where it takes longer for larger batches, so that it probably is not from scratch; which tolerance was "
+        "published is not known. Cached lists save less here where 4 GB hold a part of the edges (table6)."
     ),
     answer=answer,
     draw=panels(QUESTION, x=f"multiples of the time of {BASE}", log="y"),

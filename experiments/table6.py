@@ -1,8 +1,8 @@
-"""Where does the time of a batch go, with and without a cache of hot lists? Beside Grapin's Table 6.
+"""Where does the time of a batch go, with and without cached lists? Beside Grapin's Table 6.
 
 Shortest paths on miniatures of its graphs (`grapin_runs.py`), ten batches. *Update* is the host changing the graph:
 measured here, in one thread's processor time, for as many mutations as a miniature's batches have, and counted for as
-often as the original has more; what an empty batch takes is left out. *Replacement* is the device reading hot lists
+often as the original has more; what an empty batch takes is left out. *Replacement* is the device reading cached lists
 before a batch, *computation* is the repair with all that it reads over the link, and the batch's way there: both
 predicted for Grapin's machine from the reads of a run.
 
@@ -123,7 +123,7 @@ def held(name: str) -> float:
 
 
 def predicted(miniature: Miniature, trace: Trace, system: str, least: Times, room: float = 0) -> Times:
-    """Return the parts of the time under a system, with room for hot lists or without; room is the original's.
+    """Return the parts of the time under a system, with room for cached lists or without; room is the original's.
 
     `least` is what batches take however little they make the device read.
     """
@@ -218,14 +218,14 @@ def answer(rows: Sequence[Bar]) -> str:
         return f"{min(ours):.2g} to {max(ours):.2g}{beside}"
 
     return (
-        f"4 GB of hot lists make ten batches of shortest paths {span(SPEEDUP)} times as fast, and {span(AMPLY)} times "
-        f"with as much room as Table 5's savings need; without them the device computes for {span(COMPUTATION)} s. "
-        f"Our own repair, bounded, takes {span(BOUNDED)} of the time without hot lists, nearly all of it the host's "
-        "update of the graph, which no repair spares"
+        f"4 GB of cached lists make ten batches of shortest paths {span(SPEEDUP)} times as fast, and {span(AMPLY)} "
+        f"times with as much room as Table 5's savings need; without them the device computes for {span(COMPUTATION)} "
+        f"s. Our own repair, bounded, takes {span(BOUNDED)} of the time without cached lists, nearly all of it the "
+        "host's update of the graph, which no repair spares"
     )
 
 
-QUESTION = "Where does the time of a batch go, with and without a cache of hot lists?"
+QUESTION = "Where does the time of a batch go, with and without cached lists?"
 
 EXPERIMENT = Experiment(
     name="table6",

@@ -1,9 +1,9 @@
 """How many batches should tell which lists are hot? Beside Grapin's Table 7.
 
 Shortest paths and PageRank on miniatures of TW (`grapin_runs.py`), ten batches under the published repair and the
-published choice of hot lists, predicted for Grapin's machine; everything relative to tau = 3. Beside seconds stand the
-bytes that cross the link, repairs and loads of hot lists together: what seconds come to hangs on how a miniature's time
-is scaled (`grapin_runs.py`), and bytes do not.
+published choice of cached lists, predicted for Grapin's machine; everything relative to tau = 3. Beside seconds stand
+the bytes that cross the link, repairs and loads of cached lists together: what seconds come to hangs on how a
+miniature's time is scaled (`grapin_runs.py`), and bytes do not.
 
 What tau is: the hotness of a list in batch i + 1 is the sum of its reads in batches i - tau to i (Grapin, equation 1),
 so tau = 0 goes by the last batch alone. `CacheSettings.window` is how many finished batches count, hence tau + 1.
@@ -57,7 +57,7 @@ def bars_of(miniature: Miniature, program: str) -> Iterator[Bar]:
         beside = published[tau] / published[CHOSEN]
         yield Bar(f"{panel}: {SECONDS}, tau {tau}", relative, unit, None, remark, beside, place)
         loads, sent = one.counters.load_bytes / one.bytes, one.bytes / miniature.part / 1e9
-        remark = f"{sent:.3g} GB at the original's size, {loads:.1%} of them loads of hot lists"
+        remark = f"{sent:.3g} GB at the original's size, {loads:.1%} of them loads of cached lists"
         place = Place(panel, BYTES, tau)
         yield Bar(
             f"{panel}: {BYTES}, tau {tau}", one.bytes / found[CHOSEN].bytes, unit, None, remark, None, place
@@ -84,8 +84,8 @@ def answer(rows: Sequence[Bar]) -> str:
         theirs = 1 - published[CHOSEN] / published[0]
         said.append(f"{shown} for {NAMES[program]} (published: {theirs:.1%} of the time)")
     return (
-        f"choosing hot lists by their reads in four batches (tau = {CHOSEN}) rather than in the last alone (tau = 0) "
-        f"spares, of the bytes that cross the link, {', and '.join(said)}"
+        f"choosing cached lists by their reads in four batches (tau = {CHOSEN}) rather than in the last alone (tau = 0)"
+        f" spares, of the bytes that cross the link, {', and '.join(said)}"
     )
 
 
@@ -98,7 +98,7 @@ EXPERIMENT = Experiment(
     measure=bars,
     difference=(
         "under the published repair shortest paths read nearly every list once a batch, so more batches tell little "
-        "more. For PageRank a longer window spares loads of hot lists, but not time: waiting counts once, and the "
+        "more. For PageRank a longer window spares loads of cached lists, but not time: waiting counts once, and the "
         "device's memory is then slower than the link, which hides the loads. This hangs on how a miniature's time is "
         "scaled: with all but a round trip and a start a round counted for as often as the original is larger, the "
         "same run had tau 3 save 13 and 40 % for PageRank. Bytes do not hang on it, and the answer is in bytes."

@@ -54,7 +54,7 @@ class Query(Protocol):
     """One program on one device, between batches."""
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the values from nothing."""
+        """Compute the values from scratch."""
 
     def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:
         """Bring the values up to date with what a batch changed."""
@@ -87,7 +87,7 @@ class Device(Protocol):
 
 
 class Cache(Protocol):
-    """Copies of hot lists in a device's memory, which the queries of one engine share."""
+    """Copies of cached lists in a device's memory, which the queries of one engine share."""
 
     def about(self) -> dict[str, Any]:
         """Return how the cache was made, as plain values."""

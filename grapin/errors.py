@@ -65,5 +65,5 @@ class ValueOverflow(GrapinError, OverflowError):
         self._program = program
 
     def __reduce__(self) -> tuple[type["ValueOverflow"], tuple[str]]:
-        # On its way from another process it is made anew, from the program and not from the sentence.
+        # On its way from another process it is made again, from the program and not from the sentence.
         return type(self), (self._program,)

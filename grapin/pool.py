@@ -3,7 +3,7 @@
 On one computer tasks go to a pool of processes and not to a Dask cluster of its own: `experiments/spreading.py`
 measures how long each takes to start. So only `--cluster` needs Dask, and it is an extra.
 
-Tasks in a pool of processes on this computer, made anew with what is left when one of them dies.
+Tasks in a pool of processes on this computer, made again with what is left when one of them dies.
 
 A value in a file that several processes map: its arrays exist once, however many of them use it.
 
@@ -109,7 +109,7 @@ def lay_out(value: Any, folder: Path) -> None:
 def map_value(folder: Path) -> Any:
     """Return the value; its arrays are the file's memory, copied where somebody writes.
 
-    They could be read-only, but compiled functions would be compiled anew for such arrays.
+    They could be read-only, but compiled functions would be compiled again for such arrays.
     """
     rest, places = pickle.loads((folder / "rest").read_bytes())  # noqa: S301 - written above, by ourselves
     with (folder / "buffers").open("rb") as file:

@@ -189,7 +189,7 @@ _PRESETS = (
     System("bounded", "repair reads little more than what changes", Repair.BOUNDED, cache="adaptive"),
     System(
         "grapin",
-        "Grapin (published): every valid vertex pushes once, hot lists cached in advance",
+        "Grapin (published): every valid vertex pushes once, the hot subgraph cached in advance",
         Repair.PUBLISHED,
         cache="published",
     ),

@@ -1,4 +1,4 @@
-"""The device `reference`: every answer from nothing after every batch, in plain Python and NumPy.
+"""The device `reference`: every answer from scratch after every batch, in plain Python and NumPy.
 
 It executes a program's own functions as they are written, edge by edge, so it judges compiled devices on programs of
 the user's as well. It reads every edge and counts nothing.
@@ -46,14 +46,14 @@ class _FromNothing:
         self._parents: NDArray[np.int32] = np.empty(0, np.int32)
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:  # noqa: ARG002  (nothing to trace)
-        """Compute the values from nothing."""
+        """Compute the values from scratch."""
         before, self._values, self._parents = self._values, *self._compute(snapshot)
         known = min(len(before), len(self._values))
         changed = int(np.count_nonzero(before[:known] != self._values[:known])) + len(self._values) - known
         return Work(changed=changed, dense=True)
 
-    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:  # noqa: ARG002  (it starts anew)
-        """Compute the values from nothing."""
+    def repair(self, snapshot: Snapshot, applied: Applied, *, tracing: bool) -> Work:  # noqa: ARG002  (it starts again)
+        """Compute the values from scratch."""
         return self.start(snapshot, tracing=tracing)
 
     def values(self) -> NDArray[Any]:

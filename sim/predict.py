@@ -67,8 +67,8 @@ def replay(
         trace: what a run read; its repair must be the system's.
         system: by name, one of `grapin.system.SYSTEMS`, or a system.
         machine: by name, one of `grapin.sim.MACHINES`, or a machine.
-        cache: room for copies of hot lists on the device, for a system that keeps some: bytes, a size such as `1G` or
-            `10%` of the edges' bytes, or settings with a policy of their own. None is no room.
+        cache: room for cached lists on the device, for a system that keeps some: bytes, a size such as `1G`
+            or `10%` of the edges' bytes, or settings with a policy of their own. None is no room.
         timeline: collects what happens when. Requests and faults are then followed one by one, which gives the same
             times and takes minutes for a trace that otherwise takes seconds.
         driver: what serves the faults of unified memory.

@@ -83,7 +83,7 @@ def send(code: Any, ready: Any, costs: Any, delays: Any, answered: Any, credited
 
 
 @kernel
-def begin_anew(answered: Any, credited: Any, state: Any) -> None:
+def begin_again(answered: Any, credited: Any, state: Any) -> None:
     """Start an iteration at time zero, when everything before it is answered."""
     answered[:] = 0
     credited[:] = 0
@@ -109,7 +109,7 @@ def _serve(
             ticks[ended] = state[DOWN] + delays[2] if state[DOWN] else 0
             kinds[ended] = counts
             ended += 1
-            begin_anew(answered, credited, state)
+            begin_again(answered, credited, state)
             counts[:] = 0
         else:
             counts[code] += 1

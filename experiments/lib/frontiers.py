@@ -52,7 +52,7 @@ def _push(
 
 
 def static_trace(edges: EdgeList, *, segments: int = 1) -> Trace:
-    """Return what shortest paths from nothing read of a CSR without gaps, from the vertex with the most out-edges."""
+    """Return what shortest paths from scratch read of a CSR without gaps, from the vertex with the most out-edges."""
     given: dict[str, Any] = {"vertices": edges.vertices, "directed": edges.directed}
     lists = Graph.from_edges(edges.source, edges.target, edges.weight, **given).snapshot().out
     ends = np.cumsum(lists.degrees.astype(np.int64))

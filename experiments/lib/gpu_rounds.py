@@ -2,7 +2,7 @@
 
 Our CPU device takes vertices by key, in many small rounds, and so reads fewer lists. The published systems take all of
 a frontier at once, and whoever improved is the next one. Here are those rounds, for the published repair (correction
-along parents, then every vertex that has a value pushes once) and for computing from nothing. They must end with the
+along parents, then every vertex that has a value pushes once) and for computing from scratch. They must end with the
 values of the engine.
 
 Breadth-first search is shortest paths with weights of one, components are shortest paths with weights of nothing that
@@ -57,7 +57,7 @@ class Rule:
 
 
 class Rounds:
-    """What one run reads under the published repair, or from nothing; told about every batch, in order."""
+    """What one run reads under the published repair, or from scratch; told about every batch, in order."""
 
     def __init__(self, rule: Rule, engine: Engine, repair: str) -> None:
         self._rule, self._engine, self._repair = rule, engine, repair

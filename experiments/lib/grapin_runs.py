@@ -2,7 +2,7 @@
 
 Grapin's graphs have 0.1 to 3.3 billion edges (Table 3). A *miniature* has a few million, and as it has a part of the
 edges, the same part goes of all that belongs to them: of the vertices, of the 100K mutations in each of ten batches, of
-the 4 GB for hot lists. R-MAT graphs with the same average degree stand in, and real graphs where they are at hand:
+the 4 GB for cached lists. R-MAT graphs with the same average degree stand in, and real graphs where they are at hand:
 web-NotreDame for wiki-en, as both are pages with links, soc-Epinions1 for Twitter, as both say who follows whom, and
 cnr-2000 for uk-2007, as both are crawls of a country's web.
 
@@ -49,7 +49,7 @@ from grapin.trace import Trace
 MACHINE = "a5000"
 """Grapin's (section 7)."""
 BATCHES, BATCH = 10, 100_000  # Grapin, section 7: ten batches; 100K mutations unless it says otherwise
-CACHE = 4 * 2**30  # Grapin, section 7: 4 GB for hot lists
+CACHE = 4 * 2**30  # Grapin, section 7: 4 GB for cached lists
 BILLION = 2**30
 """What Tables 1 and 5 call a B: uk-2007 has 3.07 of them there, and 3,301,876,564 edges in Table 3."""
 EDGE = 8

@@ -149,7 +149,7 @@ def _watched(program: Program, system: System, policy: str, kind: str) -> Watchi
     query = _query(watching, program, system, policy, graph)
     query.start(graph.snapshot(), tracing=False)
     draws = Draws(0, "batches")
-    # Rounding adds up over thousands of batches before ranks are computed anew; here that has to happen at once.
+    # Rounding adds up over thousands of batches before ranks are recomputed; here that has to happen at once.
     with patch.object(pagerank, "ROUNDED", 0.0):
         for number in range(BATCHES):
             applied = graph.apply(next_batch(graph, draws, vertices=number >= VERTICES_FROM))

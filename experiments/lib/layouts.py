@@ -55,7 +55,7 @@ def stored(name: str, lists: Lists) -> Layout:
 
 
 def gapped(lists: Lists) -> Layout:
-    """Return GPMA's array right after all of it was spread anew: every segment as full as any other.
+    """Return GPMA's array right after all of it was spread again: every segment as full as any other.
 
     A vertex has one entry more, which marks where its list ends. Sizes are powers of two, so 42 to 84 % are in use.
     """

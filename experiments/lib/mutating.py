@@ -43,7 +43,7 @@ class Cost:
 
 
 def apply_timed(graph: Graph, batches: Iterable[Batch]) -> Cost:
-    """Make each batch anew from its columns, in no order, and apply it."""
+    """Make each batch again from its columns, in no order, and apply it."""
     applying, making = [], []
     for batch in batches:
         columns = _unordered(batch)

@@ -3,7 +3,7 @@
 Times are for the size of Grapin's graphs, as `grapin_runs.py` has them from runs on far smaller ones. Each has in it
 that batches are copied to the device, which is most of what `bounded` takes for small ones.
 
-`grapin-zc` and `grapin` are the published repair without and with hot lists on the device, read in a GPU's rounds.
+`grapin-zc` and `grapin` are the published repair without and with cached lists on the device, read in a GPU's rounds.
 `bounded` is ours; it is read in the order of our CPU device, in many small rounds, each of which is charged a kernel's
 start and a round trip; on a GPU rounds would be larger and fewer.
 """

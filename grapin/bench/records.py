@@ -15,7 +15,7 @@ from grapin.bench.suite import Case, Suite
 from grapin.errors import InvalidFile
 
 FIGURES = ("start", "batch")
-"""What is timed: the first values from nothing, and the mean batch."""
+"""What is timed: the first values from scratch, and the mean batch."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Case:
     batch_size: int
     program: str
     system: str | None
-    """None for a peer, which computes from nothing."""
+    """None for a peer, which computes from scratch."""
     device: str
     """What executes; for a peer, the library."""
 

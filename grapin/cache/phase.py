@@ -3,7 +3,7 @@
 Reads come in pieces. A device that must know where to read from before it reads hands in a *walk* at a time: all reads
 of one iteration in one direction, which it knows before it makes any. A replay hands in the whole phase, and what is
 decided is the same. It is decided in *stretches*: parts of a phase, cut between iterations, before each of which the
-policy may choose anew, knowing what earlier ones read and what the first walk is about to.
+policy may choose again, knowing what earlier ones read and what the first walk is about to.
 
 A *whole* read goes through its list from the first element to the last. Only such a read leaves a copy behind or brings
 one up to date. A read that may stop early takes what it needs from a copy that is up to date, or else from the host.
@@ -103,7 +103,7 @@ class Phase:
         return int(possible[place]) if place < len(possible) else len(elements) - 1
 
     def _begin_stretch(self, frontier: Places) -> Plan:
-        """Let the policy choose anew, if a stretch begins, with these whole lists, and it wants to."""
+        """Let the policy choose again, if a stretch begins, with these whole lists, and it wants to."""
         if self._open:
             return Plan()
         self._open = True

@@ -34,7 +34,7 @@ _Naming = Callable[[Case], tuple[str, ...]]
 
 
 def print_records(suite: Suite, records: Records) -> None:
-    """Print a row a case; what a peer takes for the same answer from nothing stands in a column beside it."""
+    """Print a row a case; what a peer takes for the same answer from scratch stands in a column beside it."""
     own = [case for case in records if case.system is not None]
     columns, common, named = _naming(own)
     peers = [peer for peer in suite.peers if any(case.device == peer for case in records)]
@@ -46,12 +46,12 @@ def print_records(suite: Suite, records: Records) -> None:
         "in brackets the interquartile range as a part of the median",
         (
             *columns,
-            "from nothing",
+            "from scratch",
             "a batch",
             *(["a batch, by events"] if by_events else []),
             "edges read / edges",
             "over the link",
-            *(f"{peer}, from nothing" for peer in peers),
+            *(f"{peer}, from scratch" for peer in peers),
         ),
         [
             (
@@ -141,7 +141,7 @@ def _compared(row: Compared, named: _Naming) -> tuple[str, ...]:
     difference = row.difference
     return (
         *named(row.case),
-        "from nothing" if row.figure == "start" else "a batch",
+        "from scratch" if row.figure == "start" else "a batch",
         format_seconds(row.before.median),
         format_seconds(row.now.median),
         f"{difference.ratio:.3g}",
@@ -157,7 +157,7 @@ _LISTS = {
     "systems": f"Systems: {', '.join(RUNNABLE)}.",
     "devices": f"Devices: auto, {', '.join(DEVICES)}.",
     "batch_sizes": "Mutations a batch; several sizes with commas.",
-    "peers": f"Libraries that compute bfs, sssp and cc from nothing, for comparison: {', '.join(LIBRARIES)}.",
+    "peers": f"Libraries that compute bfs, sssp and cc from scratch, for comparison: {', '.join(LIBRARIES)}.",
 }
 _SINGLE: dict[str, tuple[type, str]] = {
     "batches": (int, "Batches a repetition."),

@@ -124,7 +124,7 @@ def command(
     GRAPH is rmat:15 if none is given.
 
     Our repair (bounded) is laid beside the published one (grapin), in which every vertex pushes after each batch, and
-    beside starting from nothing (grapin-recomp). The report is one HTML file; it also says what other systems, other
+    beside starting from scratch (grapin-recomp). The report is one HTML file; it also says what other systems, other
     machines and a cache on the device would make of the same stream.
     """
     check_integer("batches", batches, least=1)
@@ -253,7 +253,7 @@ def _print(findings: Findings) -> None:
         for one in findings.crossings
     ]
     facts = findings.facts
-    columns = ("program", "system", "a batch here", "edges read / edges", "over the link")
+    columns = ("program", "system", "per batch (this CPU)", "edges read / edges", "over the link")
     predicted = (f"on {machine}" for machine in findings.machines)
     print_table(
         f"{findings.graph}: {facts['graph']}; {facts['stream']}", (*columns, *predicted), rows, names=2

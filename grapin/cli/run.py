@@ -301,7 +301,7 @@ def command(
 ) -> None:
     """Keep answers on GRAPH fresh under a stream of mutations.
 
-    GRAPH may be `empty`, to start from nothing with --updates. - is standard input. Vertices are named as the file
+    GRAPH may be `empty`, to start from scratch with --updates. - is standard input. Vertices are named as the file
     names them. Ctrl-C and SIGTERM end the run after the batch it is in, with the report and the values of all batches
     so far.
     """

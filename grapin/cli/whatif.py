@@ -204,7 +204,7 @@ _SMALL = 1_000_000
 @click.option(
     "--cache",
     "caches",
-    help="Room for copies of hot lists: sizes such as 1G,2G or parts of the edges such as 10%.",
+    help="Room for cached lists: sizes such as 1G,2G or parts of the edges such as 10%.",
 )
 @click.option(
     "--set",

@@ -24,7 +24,7 @@ from grapin.validation import refuse
 _NUMBER = re.compile(r"-?[0-9]+")
 
 NOTHING = "empty"
-"""The GRAPH to start from nothing with."""
+"""The GRAPH to start from scratch with."""
 BATCHES, BATCH_SIZE = 10, 1000
 """What is sampled where nothing else is asked for."""
 SAMPLED = 4

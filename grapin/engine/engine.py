@@ -254,7 +254,7 @@ class Engine:
         return query if self._cache is None else self._cache.attach(query)
 
     def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
-        """Bring every answer up to date, from nothing where there is no batch."""
+        """Bring every answer up to date, from scratch where there is no batch."""
         snapshot = self.graph.snapshot()
         reports = []
         for answer, query in zip(self.answers, self._queries, strict=True):

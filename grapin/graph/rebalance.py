@@ -1,4 +1,4 @@
-"""Making room: the slack of a window of neighbouring lists is dealt out anew when one of them is full.
+"""Making room: the slack of a window of neighbouring lists is redistributed when one of them is full.
 
 The window is the smallest in a binary tree over the vertices whose density stays below its level's threshold:
 nearly full is fine for sixteen lists, the whole array must keep some slack. This bounds what is moved per
@@ -75,7 +75,7 @@ def _move_list(lists: PackedLists, vertex: int, start: int) -> None:
 
 @kernel
 def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted: int) -> None:
-    """Deal the lines of a window out anew, at least `wanted` of them to the list `favoured`.
+    """Redistribute the lines of a window, at least `wanted` of them to the list `favoured`.
 
     Left movers go first, from the left, then right movers, from the right: no list lands on one that has yet
     to move. The starts are worked out in either direction rather than stored.

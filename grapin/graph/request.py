@@ -41,7 +41,7 @@ class Arcs:
 
 
 def freeze(*columns: NDArray[Any]) -> None:
-    """Forbid writing: to compiled code a column that may be written is of another type, and compiled anew."""
+    """Forbid writing: to compiled code a column that may be written is of another type, and compiled again."""
     for column in columns:
         column.flags.writeable = False
 

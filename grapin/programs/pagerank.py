@@ -1,4 +1,4 @@
-"""PageRank: how often a walker who follows edges at random, and now and then starts anew, is at each vertex."""
+"""PageRank: how often a walker who follows edges at random, and now and then starts again, is at each vertex."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class PageRank(Program):
     """Rank of each vertex; the ranks of existing vertices sum to 1, other ids have 0.
 
     With probability `damping` the walker follows an edge, all edges of a vertex being equally likely; otherwise,
-    and where there is no edge to follow, the walk starts anew at any vertex. Weights are not read.
+    and where there is no edge to follow, the walk starts again at any vertex. Weights are not read.
 
     Reported ranks differ from the exact ones by at most `tolerance` in sum over all vertices, after every batch.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """Batches made when they are asked for; iterating anew starts anew.
+    """Batches made when they are asked for; iterating again starts again.
 
     `len` works where the number of batches is known beforehand: everywhere but for an iterator.
     """

@@ -121,7 +121,7 @@ class CachedQuery:
         self._cache = cache
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the values from nothing."""
+        """Compute the values from scratch."""
         loads = self._cache.begin(snapshot, None)
         return self._cached(self._query.start(snapshot, tracing=True), snapshot, loads, tracing=tracing)
 

@@ -6,8 +6,8 @@ yet, and pages of 4 KiB.
 
 The store's lists as kernels take them: always of the same types, so that each kernel is compiled once.
 
-Numba compiles a function anew for arrays of another type or layout. Weights that nobody reads would count, and so would
-the number of vertices: a column of the store is strided, but NumPy calls one of a single entry contiguous.
+Numba compiles a function again for arrays of another type or layout. Weights that nobody reads would count, and so
+would the number of vertices: a column of the store is strided, but NumPy calls one of a single entry contiguous.
 
 Arrays that get longer inside compiled code.
 """

@@ -1,7 +1,7 @@
 """`ListIndex`: the device's knowledge of where lists are, kept up to date with what batches change and nothing more.
 
 After a batch, start and degree are sent again for the lists it changed and for those the store moved to make room. Only
-when the store lays all lists out anew is the whole index sent. A resident copy of the edges is kept the same way.
+when the store lays all lists out again is the whole index sent. A resident copy of the edges is kept the same way.
 """
 
 from typing import Any

@@ -272,7 +272,7 @@ class _Run:
                     yield self._out.push(copied)
 
     def _host_moves(self, phase: int) -> Events:
-        """Let the host copy arrays that the store made anew."""
+        """Let the host copy arrays that the store made again."""
         for array in arrays_moved(self._trace.phases, phase):
             for block in blocks_of(self._layout, array, self._setting.driver):
                 copied = self._state.host_takes_block(block)

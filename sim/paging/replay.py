@@ -222,7 +222,7 @@ def pages_written(trace: Trace, layout: Layout, driver: Driver, version: int) ->
 
 
 def arrays_moved(phases: dict[str, NDArray[Any]], phase: int) -> Iterator[int]:
-    """Yield the arrays that the store made anew, larger or smaller, since the phase before."""
+    """Yield the arrays that the store made again, larger or smaller, since the phase before."""
     if phase == 0:
         return
     for inward, name in enumerate(("out_slots", "in_slots")):

@@ -19,7 +19,7 @@ from grapin.sim.machine import Machine
 from grapin.sim.oracle.requests import ALONE, KINDS, check_held
 from grapin.sim.path import Path
 from grapin.sim.prediction import Costs
-from grapin.sim.stations import Replayed, Stations, begin_anew, replay_threads, send
+from grapin.sim.stations import Replayed, Stations, begin_again, replay_threads, send
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.costs import (
     costs_of,
@@ -119,7 +119,7 @@ def _replay(
         end = row + 1
         while end < phases.size and phases[end] == phases[row] and iterations[end] == iterations[row]:
             end += 1
-        begin_anew(answered, credited, state)
+        begin_again(answered, credited, state)
         element = 0
         waiting = 0
         while waiting < len(warps):

@@ -52,7 +52,7 @@ def test_every_case_is_a_row_and_a_record(out: Path, capsys: pytest.CaptureFixtu
     assert main([*TINY, "--peers", "scipy", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "medians of 3 repetitions of 2 batches" in shown
-    assert "scipy, from nothing" in shown
+    assert "scipy, from scratch" in shown
     assert "Verified before timing: 4 cases at the start and after every batch." in shown
     found = lines(out)
     assert [(one["case"]["program"], one["case"]["system"] or one["device"]) for one in found] == [

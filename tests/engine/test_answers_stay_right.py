@@ -15,7 +15,7 @@ from grapin.testing import MutationStream, mutation_streams
 
 PROGRAMS = {program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents)}
 
-# Each kind of weight that a program reads is compiled anew; what is not read makes no difference.
+# Each kind of weight that a program reads is compiled again; what is not read makes no difference.
 KINDS = {
     "bfs": ["int32", "float32", "none"],
     "sssp": ["int32", "float32"],

@@ -1,4 +1,4 @@
-"""Miniatures keep Grapin's ratios, and a run's rounds read what the published ways to repair read."""
+"""Miniatures keep Grapin's ratios, and a run's rounds read what the published repairs read."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -25,7 +25,7 @@ def published(me: str, offered: int) -> Steps:
 
 
 def rereading(me: str, offered: int) -> Steps:
-    """Read the parent anew before each look at the result, and swap only while the result is still ours."""
+    """Read the parent again before each look at the result, and swap only while the result is still ours."""
     old = yield minimum("result", offered)
     if offered < old:
         while True:

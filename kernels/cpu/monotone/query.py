@@ -160,10 +160,10 @@ class MonotoneQuery:
         self._journal: Journal = new_journal(0)
         self._losses: Losses = new_losses(0)
         self._passes = 1.0
-        """Edges read for each edge of the graph when all is computed from nothing."""
+        """Edges read for each edge of the graph when all is computed from scratch."""
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the values from nothing."""
+        """Compute the values from scratch."""
         self._reserve(snapshot.bound)
         run = self._run(snapshot, tracing=tracing)
         try:
@@ -240,7 +240,7 @@ class MonotoneQuery:
             place_vertices(self._words, self._journal, come, self._start_keys(come))
 
     def _repair_sparsely(self, run: _Run, snapshot: Snapshot, applied: Applied) -> Work:
-        """Read what changes and little more; give up when that is more than computing from nothing."""
+        """Read what changes and little more; give up when that is more than computing from scratch."""
         ending, heap, size, changed, affected, run.trace, run.used = self._kernels.repair(
             self._words,
             self._journal,
@@ -267,7 +267,7 @@ class MonotoneQuery:
         return self._work(run, changed, affected)
 
     def _cost_from_nothing(self, snapshot: Snapshot) -> int:
-        """Return how many edges one might read in the time it takes to compute all values from nothing."""
+        """Return how many edges one might read in the time it takes to compute all values from scratch."""
         return FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
 
     def _repair_published(self, run: _Run, applied: Applied) -> Work:
@@ -327,7 +327,7 @@ class MonotoneQuery:
             log_all(self._journal, swept.vertices, swept.old_keys)
 
     def _restart(self, run: _Run, snapshot: Snapshot) -> None:
-        """Forget all values and compute them from nothing."""
+        """Forget all values and compute them from scratch."""
         vertices = np.flatnonzero(snapshot.alive).astype(np.int32)
         keys = self._start_keys(vertices)
         roots = vertices[keys != NO_KEY]
@@ -338,7 +338,7 @@ class MonotoneQuery:
         self._passes = (int(run.tally[EDGES]) - before) / max(1, snapshot.edges)
 
     def _recompute(self, run: _Run, snapshot: Snapshot) -> Work:
-        """Compute all from nothing, and compare with the keys from before the batch."""
+        """Compute all from scratch, and compare with the keys from before the batch."""
         run.dense = True
         before = self._keys()
         logged = int(self._journal.count[0])

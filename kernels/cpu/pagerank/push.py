@@ -3,8 +3,8 @@
 - `push_best` takes residuals that are worth most per edge and stops as soon as R is within the allowance: few edges.
   All above a threshold push in one round, and the threshold falls from round to round, as on a GPU. Always the one that
   is worth most would read about as many edges, but in hundreds or thousands of rounds, each waiting for the link.
-- `push_rounds` is the published way, to be measured against: every vertex whose residual exceeds one threshold pushes
-  once a round, until there is none.
+- `push_rounds` is the published system, to be measured against: every vertex whose residual exceeds one threshold
+  pushes once a round, until there is none.
 
 Both keep the equation of `residuals.py`, so either may follow the other, or the sweeps of `passes.py`.
 
@@ -264,7 +264,7 @@ def rescale(alive: Any, degrees: Any, state: Residuals) -> None:
 
 @kernel
 def file_all(bound: int, floor: float, degrees: Any, state: Residuals) -> None:
-    """Sum up R and Q anew and file every vertex; `floor` is as a part of Q.
+    """Sum up R and Q again and file every vertex; `floor` is as a part of Q.
 
     Q is at least the number of vertices. Where there is none yet, the floor is that of one: it divides the residuals of
     those that the next batch inserts.

@@ -52,7 +52,7 @@ from grapin.system import Repair, System
 BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor may take when the floor is set; it may grow by half."""
 ROUNDED = 1 / 8
-"""The part of the allowance that rounding may take before residuals are computed anew."""
+"""The part of the allowance that rounding may take before residuals are recomputed."""
 OUT_OF_ORDER = 3
 """What an edge costs that is read in the order of urgency, in edges that are read in the order of memory: between 1, if
 only what crosses a link counts, and about 4, the ratio of the times measured on a CPU."""
@@ -62,7 +62,7 @@ from."""
 STRETCHES = 16
 """Pushes are looked at whenever they have read this part of the graph's edges."""
 MOST_OPERATIONS = 1 << 30
-"""Q is summed up anew after so many operations, so that its own rounding stays below `MARGIN`."""
+"""Q is summed up again after so many operations, so that its own rounding stays below `MARGIN`."""
 MARGIN = 2.0**-20
 
 
@@ -108,7 +108,7 @@ class PageRankQuery:
         """What the last sweep left of R."""
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the ranks from nothing."""
+        """Compute the ranks from scratch."""
         run = self._run(snapshot, tracing=tracing)
         self._restart(run)
         return _work(run)
@@ -208,7 +208,7 @@ class PageRankQuery:
         run.changed += changed
 
     def _keep_residuals(self, run: _Run) -> None:
-        """Compute residuals anew in the rare case that rounding asks for it, or a graph that has got small."""
+        """Compute residuals again in the rare case that rounding asks for it, or a graph that has got small."""
         if self._state.sums[DRIFT] > ROUNDED * self._allowed * self._state.sums[MASS]:
             lists, *reading = run.reading()
             run.trace, run.used = renew(
@@ -217,7 +217,7 @@ class PageRankQuery:
             self._file_all(run)
 
     def _keep_sums(self, run: _Run) -> None:
-        """Compute residuals and sums anew in the rare case that rounding or the size of the graph asks for it."""
+        """Compute residuals and sums again in the rare case that rounding or the size of the graph asks for it."""
         self._keep_residuals(run)
         sums = self._state.sums
         allowance = self._allowed * sums[MASS]

@@ -16,7 +16,7 @@ and this is what the tolerance bounds: R may be as large as the *allowance*, Q t
 
 **Rounding** does not break that. Each operation is wrong by at most 2^-53 of its result; `DRIFT` adds up this worst
 case, as if no two errors ever cancelled, and counts as a part of R wherever R is compared. When it has grown to an
-eighth of the allowance, residuals are computed anew from the lists; at a tolerance of 1e-6 that is after millions of
+eighth of the allowance, residuals are recomputed from the lists; at a tolerance of 1e-6 that is after millions of
 pushes of each vertex.
 
 **Whose turn it is.** A push takes |r| out of R and reads as many edges as the vertex has, so |r| / degree is what a
@@ -39,7 +39,7 @@ would change, and the residuals of all its neighbours with them. Instead the *fl
 scaled with the degree, and u's own residual takes up the difference. Only the ends of inserted and deleted edges gain
 or lose a flow, so this costs what the batch holds, and no list is read, however large the hubs it touches.
 
-The published way keeps p(u) and tells every neighbour: it reads the whole list of each source.
+The published system keeps p(u) and tells every neighbour: it reads the whole list of each source.
 """
 
 from math import frexp
@@ -128,7 +128,7 @@ def most_urgent(rings: Rings) -> int:
 RESIDUAL, CEILING = 0, 1
 """Columns of `cells`."""
 TOTAL, MASS, DRIFT, FLOOR, THRESHOLD, SUMS = 0, 1, 2, 3, 4, 5
-"""Places in `sums`: R; Q; what rounding may have done to R; the floor; and, for the published way, which goes by
+"""Places in `sums`: R; Q; what rounding may have done to R; the floor; and, for the published system, which goes by
 residuals alone, the residual from which a vertex waits (otherwise 0)."""
 ROUNDING = 2.0**-53
 OUTSIDE = np.inf
@@ -140,7 +140,7 @@ class Residuals(NamedTuple):
 
     pushed: Any
     cells: Any
-    """Side by side because they are read together: the residual, and the size at which it must be filed anew."""
+    """Side by side because they are read together: the residual, and the size at which it must be filed again."""
     last_push: Any
     """The number of the run in which it pushed last."""
     degree_change: Any

@@ -1,6 +1,6 @@
 """A monotone program on a GPU: its state between batches, and the steps that repair it.
 
-The steps are those of the CPU (`grapin.kernels.cpu.monotone.query`): correct, pull, forward, or all from nothing when
+The steps are those of the CPU (`grapin.kernels.cpu.monotone.query`): correct, pull, forward, or all from scratch when
 that turns out to read less.
 
 Kernels bound to one program on one backend; equal rules share them.
@@ -177,7 +177,7 @@ class MonotoneQuery:
         self._state: State = new_state(backend, 1, self._board.control, *self._roots)
         self._long_lists = backend.empty(1, np.int32)
         self._passes = 1.0
-        """Edges read for each edge of the graph when all is computed from nothing."""
+        """Edges read for each edge of the graph when all is computed from scratch."""
 
     def read_through(self, cache: CudaCache) -> None:
         """Let all reads pass through the cache from now on; before the first of them."""
@@ -186,7 +186,7 @@ class MonotoneQuery:
         self._kernels = self._bind(cached=True)
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the values from nothing."""
+        """Compute the values from scratch."""
         self._follow(snapshot, None)
         rounds = self._rounds(snapshot, None, tracing=tracing)
         before = self._backend.full(snapshot.bound, NO_KEY, np.uint32)
@@ -298,7 +298,7 @@ class MonotoneQuery:
         return [(source, target, weights), (target, source, weights)][: self._sides]
 
     def _repair_sparsely(self, rounds: Rounds, snapshot: Snapshot, applied: Applied) -> Work:
-        """Read what changes and little more; give up when that is more than computing from nothing."""
+        """Read what changes and little more; give up when that is more than computing from scratch."""
         budget = FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
         if not rounds.correct(budget, searches=True):
             return self._recompute(rounds, snapshot)
@@ -322,14 +322,14 @@ class MonotoneQuery:
         return self._closed(rounds)
 
     def _recompute(self, rounds: Rounds, snapshot: Snapshot) -> Work:
-        """Compute all from nothing, and compare with the keys from before the batch."""
+        """Compute all from scratch, and compare with the keys from before the batch."""
         before = self._backend.empty(snapshot.bound, np.uint32)
         rounds.launch("recall", before)
         self._begin_again(rounds, snapshot)
         return self._compared(rounds, before, dense=True, affected=True)
 
     def _begin_again(self, rounds: Rounds, snapshot: Snapshot) -> None:
-        """Forget all values and compute them from nothing."""
+        """Forget all values and compute them from scratch."""
         read = self._board.look().counters.edges
         rounds.restart(NOTHING_NEAR)
         self._board.forget_journal()

@@ -1,7 +1,7 @@
 """Queues of vertices: who is looked at in this round, in the next one, and later, near keys before far ones.
 
 A vertex whose key is at most the threshold is queued for the next round, any other waits among the far ones. When no
-near ones are left, the threshold moves beyond the best far key, and the far ones are sorted anew. So good keys spread
+near ones are left, the threshold moves beyond the best far key, and the far ones are sorted again. So good keys spread
 first, and few vertices are looked at twice; in no order at all, a road network reads its lists sixteen times over. How
 far the threshold moves adapts to how many vertices that brings: enough to keep the device busy, not many more.
 
@@ -25,7 +25,7 @@ from grapin.kernels.rules import SHIFT, UNREACHED
 
 NEAR, NEXT, FAR, OLD, LOST = 0, 2, 4, 6, 8
 """Places in `control` where a queue begins and, one further, ends: vertices of this round, of the next round, of later
-ones, those of later ones that are being sorted anew, and the vertices that this round lost."""
+ones, those of later ones that are being sorted again, and the vertices that this round lost."""
 THRESHOLD, PASSED, BEST, DELTA, ROUND = 10, 11, 12, 13, 14
 """Further places: up to which key vertices are near; up to which they were before; the least key that may be far; by
 how much the threshold moves beyond it; the number of this round."""

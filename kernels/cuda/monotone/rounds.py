@@ -61,7 +61,7 @@ class Board:
         return Seen(self._backend.download(self._numbers))
 
     def begin(self) -> None:
-        """Count from nothing; the first iteration is number 1."""
+        """Count from scratch; the first iteration is number 1."""
         self._backend.fill(self._backend.part(self.control, JOURNAL, CONTROL_SIZE), 0)
         self._backend.fill(self.progress, 0)
         self._backend.fill(self._backend.part(self.progress, ITERATION, ITERATION + 1), 1)
@@ -72,7 +72,7 @@ class Board:
         self._backend.fill(self._backend.part(self.control, JOURNAL, JOURNAL + 1), 0)
 
     def forget_changes(self) -> None:
-        """Count changes from nothing."""
+        """Count changes from scratch."""
         self._backend.fill(self._backend.part(self.control, CHANGED, AFFECTED + 1), 0)
 
 

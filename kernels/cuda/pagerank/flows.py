@@ -2,7 +2,7 @@
 
 As on the CPU (`kernels/cpu/pagerank/residuals.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u).
 When a batch changes the degree, the flow is kept, p(u) is scaled with the degree, and u's own residual takes up the
-difference: no list is read, however large the hubs a batch touches. The published way keeps p(u) instead and tells
+difference: no list is read, however large the hubs a batch touches. The published system keeps p(u) instead and tells
 every neighbour.
 
 Each step is a launch over the batch, and the order of launches is all the order it needs: what is touched is out of R
@@ -169,7 +169,7 @@ def clear_sums(state: Ranks, rest: Any) -> None:
 
 
 def survey(state: Ranks, bound: Any) -> None:
-    """Sum up all residuals anew, and file all that are worth waiting."""
+    """Sum up all residuals again, and file all that are worth waiting."""
     rest = state.sums[REST]
     growth = rounded = mass = signed = count = 0.0
     for vertex in range(cuda.grid(1), bound, cuda.gridsize(1)):

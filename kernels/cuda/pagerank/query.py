@@ -69,7 +69,7 @@ def bind_pagerank(backend: Backend, *, cached: bool, **sizes: Any) -> SimpleName
 BELOW_FLOOR = 1 / 2
 """The part of the allowance that residuals below the floor take at most."""
 ROUNDED = 1 / 8
-"""The part of the allowance that rounding may take before residuals are computed anew."""
+"""The part of the allowance that rounding may take before residuals are recomputed."""
 DEPTH = 8
 """How far below the last threshold vertices wait: those in between are at hand for the next batches."""
 MOST_WAITING = 1 / 8
@@ -79,7 +79,7 @@ PATIENCE = 1 / 2
 AHEAD, MOST_AHEAD = 4, 32
 """How many rounds are launched before the host looks at them, at first and at most."""
 MOST_OPERATIONS = 1 << 30
-"""Q is summed up anew after pushes along so many edges, so that its own rounding stays below `MARGIN`."""
+"""Q is summed up again after pushes along so many edges, so that its own rounding stays below `MARGIN`."""
 MARGIN = 2.0**-20
 
 
@@ -137,7 +137,7 @@ class PageRankQuery:
         self._kernels = bind_pagerank(self._backend, cached=True, **self._sizes)
 
     def start(self, snapshot: Snapshot, *, tracing: bool) -> Work:
-        """Compute the ranks from nothing."""
+        """Compute the ranks from scratch."""
         self._follow(snapshot, None)
         run = self._run(snapshot, None, tracing=tracing)
         self._restart(run)
@@ -159,7 +159,7 @@ class PageRankQuery:
         if not self._keeping and self._sums[DRIFT] > ROUNDED * self._allowed * self._sums[MASS]:
             self._renew(
                 run
-            )  # the published way stops by thresholds, and does not see that a graph has got small
+            )  # the published system stops by thresholds, and does not see that a graph has got small
             self._converge(run)
         return self._work(run)
 
@@ -235,7 +235,7 @@ class PageRankQuery:
         self._converge(run)
 
     def _begin_run(self) -> None:
-        """Count anew what is counted by run."""
+        """Count again what is counted by run."""
         backend, state = self._backend, self._state
         backend.fill(backend.part(state.control, TOUCHED, CHANGED + 1), 0)
         backend.fill(backend.part(state.sums, READ, READ + 1), 0.0)
@@ -319,7 +319,7 @@ class PageRankQuery:
         self._survey(run, self._sums[REST])
 
     def _converge(self, run: _Run) -> None:
-        """Push until R is within the allowance; in the published way, until no residual is above its threshold."""
+        """Push until R is within the allowance; in the published system, until no residual is above its threshold."""
         floor = self._floor(run) if self._keeping else inf
         allowed = self._allowed if self._keeping else 0.0
         limit = run.patience * run.snapshot.edges if self._keeping else inf

@@ -48,7 +48,7 @@ class Ranks(NamedTuple):
 
     cells: Any
     """Two numbers a vertex, side by side because they are read together: the residual, and what its size is measured
-    against, the degree, or 1 in the published way; 0 where the vertex takes no part in R."""
+    against, the degree, or 1 in the published system; 0 where the vertex takes no part in R."""
     pushed: Any
     shares: Any
     """What a vertex that pushes hands on along every edge."""

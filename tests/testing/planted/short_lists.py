@@ -34,7 +34,7 @@ def shortened(snapshot: Snapshot) -> Snapshot:
 
 
 def without_last(lists: Lists) -> Lists:
-    # A column as the store has them, strided and not to be written to, so that nothing is compiled anew for it.
+    # A column as the store has them, strided and not to be written to, so that nothing is compiled again for it.
     degrees = np.repeat(np.maximum(lists.degrees - 1, 0), 2)[::2]
     degrees.flags.writeable = False
     return replace(lists, degrees=degrees)
