@@ -68,8 +68,8 @@ EXPERIMENT = Experiment(
     measure=bars,
     difference=(
         "4 GB are a sixth of uk-2007's edges with weights, and our rounds of SSSP read each list about once a batch, "
-        "so cached lists save about a sixth. On uk-2007 Grapin reads two thirds as many again (Table 5), and its cached "
-        "lists spare two thirds of all, for which they would need 14 GB (table6). PageRank reads the same lists "
+        "so cached lists save about a sixth. On uk-2007 Grapin reads two thirds as many again (Table 5), and its "
+        "cached lists spare two thirds of all, for which they would need 14 GB (table6). PageRank reads the same lists "
         "several times a batch and gains about what was published."
     ),
     answer=_answer,
