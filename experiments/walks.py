@@ -26,11 +26,11 @@ from grapin.stream import workload
 
 GRAPH = "rmat:10:8"
 LIMITS = {
-    "insertion": 15,
-    "SSSP repair": 32,
-    "zero-copy prediction": 20,
-    "unified prediction": 24,
-    "grapin run": 66,
+    "insertion": 11,
+    "SSSP repair": 24,
+    "zero-copy prediction": 16,
+    "unified prediction": 18,
+    "grapin run": 58,
 }
 """Files, at most; a walk that gets shorter takes its limit with it."""
 
