@@ -1,9 +1,9 @@
 """After batches of very uneven sizes the store is what a dictionary says: hubs that get thousands of arcs at once, most
 of their ends new, and half of all arcs gone again.
 
-A state machine that Hypothesis steers keeps its batches small, and finds what small batches break. What makes room for
-large ones is tried here by chance: two ways for lists to lie over each other showed in about one of 200 and one of 4,000
-streams.
+A state machine that Hypothesis steers keeps its batches small, and finds what small batches break. What makes room
+for large ones is tried here by chance: two ways for lists to lie over each other showed in about one of 200 and one
+of 4,000 streams.
 """
 
 import os
