@@ -7,6 +7,7 @@ that it ends half-way leaves no answer. So a step is held whole (`held_interrupt
 the handlers that were there, for as long as their block runs, and a second signal takes effect at once.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -61,6 +62,28 @@ class _Front:
 def _ours(handler: Any) -> bool:
     """Tell Python's own way to handle a signal, and those of this module, from a program's."""
     return handler in (signal.default_int_handler, _terminate) or isinstance(handler, _Front)
+
+
+_masks: list[Any] = []
+
+
+def _before_fork() -> None:
+    """Keep SIGTERM waiting: what reaches a forked process before it knows that it is one would be lost."""
+    _masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]))
+
+
+def _after_fork() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _masks.pop())
+
+
+def _begin_forked() -> None:
+    """Let SIGTERM end a process that was forked: it is no program of its own, and who forked it waits for its end."""
+    if _ours(signal.getsignal(signal.SIGTERM)):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_begin_forked)
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """Ctrl-C and SIGTERM take effect when a step is over, once; twice at once; and never change another's handler."""
 
+import multiprocessing
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -180,3 +182,12 @@ def test_an_interrupt_that_got_lost_is_raised_again(number: int, kind: type[Base
         gc_callback()
         with pytest.raises(kind):
             repeat()
+
+
+def test_a_process_that_is_forked_ends_by_a_termination_that_its_program_hears() -> None:
+    with heard_terminations(), held_interrupts():
+        forked = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+        forked.start()
+        forked.terminate()
+        forked.join(20)
+        assert forked.exitcode == -signal.SIGTERM

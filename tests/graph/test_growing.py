@@ -12,7 +12,7 @@ from store_model import Model, assert_same, said
 
 from grapin import Batch, Graph
 from grapin.errors import CorruptGraph
-from grapin.graph import migration
+from grapin.graph import adjacency, migration
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.memory import aligned_empty
 from grapin.graph.packed import USED_LINES, used_lines
@@ -90,7 +90,10 @@ def test_lists_on_their_way_to_larger_arrays_stay_right(
 
 
 @pytest.mark.usefixtures("slowly")
-def test_the_store_stays_equal_to_the_reference_while_lists_are_on_their_way() -> None:
+def test_the_store_stays_equal_to_the_reference_while_lists_are_on_their_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(adjacency, "_FILLED", 0.02)  # so that the small graphs of the machine begin to grow
     met = 0
 
     class Observed(StoreMachine):
