@@ -142,9 +142,6 @@ def settle(touched: Any, damping: Any, keeping: Any, degrees: Any, state: Ranks)
     add_over_warp(mass, MASS, state.sums)
 
 
-KERNELS = (welcome, withdraw, open_lists, change_flows, forget, settle)
-
-
 def reset(state: Ranks, alive: Any, degrees: Any, keeping: Any) -> None:
     """Give every vertex that exists what all start with, and take part if it has out-edges."""
     if cuda.grid(1) == 0:
@@ -228,4 +225,16 @@ def renew(state: Ranks, bound: Any, degrees: Any, damping: Any) -> None:
     add_to_total(0.0, rounded, state)
 
 
-PASSES = (reset, clear_sums, survey, rescale, renew)
+KERNELS = (
+    welcome,
+    withdraw,
+    open_lists,
+    change_flows,
+    forget,
+    settle,
+    reset,
+    clear_sums,
+    survey,
+    rescale,
+    renew,
+)

@@ -58,7 +58,7 @@ def bind_pagerank(backend: Backend, *, cached: bool, **sizes: Any) -> SimpleName
     name = cached, *sorted(sizes.items())
     if name not in made:
         names = bind_functions(backend, (*residuals.FUNCTIONS, *rounds.FUNCTIONS), **sizes)
-        kernels = (*flows.KERNELS, *flows.PASSES, *rounds.KERNELS)
+        kernels = (*flows.KERNELS, *rounds.KERNELS)
         made[name] = SimpleNamespace(
             push=bind_walk(backend, "pagerank", weights=False, cached=cached, **names),
             **{one.__name__: backend.kernel(one, "pagerank", **names) for one in kernels},
