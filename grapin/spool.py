@@ -5,9 +5,10 @@ from their end. A pipe allows neither.
 """
 
 import os
+import select
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,6 +23,8 @@ STANDARD_INPUT = "-"
 
 _SAME = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _BLOCK = 2**20
+_STEP = 0.1
+"""Seconds."""
 
 Named = str | os.PathLike[str]
 _kept: ContextVar[tuple[ExitStack, dict[str, Path]] | None] = ContextVar("kept", default=None)
@@ -95,10 +98,22 @@ def _opened(path: Named) -> AbstractContextManager[IO[bytes]]:
 
 
 def _read(source: IO[bytes], name: str) -> bytes:
+    read: Callable[[int], bytes] = getattr(source, "read1", source.read)  # what is there, not all that fits
     try:
-        return source.read(_BLOCK)
+        _wait(source)
+        return read(_BLOCK)
     except (OSError, ValueError) as error:
         raise InvalidFile(f"{name} must be readable, but: {error}") from None
+
+
+def _wait(source: IO[bytes]) -> None:
+    """Wait for data in short steps: a signal that comes just before a read that blocks is heard only behind it."""
+    try:
+        descriptor = source.fileno()
+    except (OSError, ValueError):
+        return  # no file of the system's, or a closed one, of which the read says what is wrong
+    while not select.select([descriptor], [], [], _STEP)[0]:
+        pass
 
 
 def _write(file: IO[bytes], block: bytes, name: str) -> None:
