@@ -29,6 +29,7 @@ from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import SSSP, PageRank
 from grapin.programs.program import Program
+from grapin.session import Session
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
 
@@ -150,8 +151,7 @@ def traced_runs(name: str, edges: EdgeList, *, paper: bool) -> Iterator[Traced]:
 
 def _trace(stream: Stream, program: Program, system: str) -> Trace:
     engine = Engine(stream.graph(), program, system=system, threads=1, trace=True)
-    for batch in stream:
-        engine.apply(batch)
+    Session(engine, stream).run()
     return engine.trace
 
 

@@ -16,6 +16,7 @@ from experiments.lib.experiment import Experiment
 from grapin.engine import Engine
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents
+from grapin.session import Session
 from grapin.stream import workload
 
 FULL = ("rmat:16:16", "rmat:18:16", "rmat:20:16", "rmat:22:16")
@@ -36,7 +37,7 @@ def compute_times(name: str, size: int) -> Iterator[Bar]:
     source = int(np.argmax(graph.snapshot().out.degrees))
     for program in (SSSP(source), BFS(source), ConnectedComponents()):
         engine = Engine(graph.copy(), program, threads=1)
-        reports = [engine.apply(batch) for batch in stream][1:]
+        reports = Session(engine, stream).run()[1:]
         time = median(report.compute_seconds for report in reports) * 1e3
         place = Place(f"a batch of {size:,}", program.name, scale)
         yield Bar(f"{program.name} on {name}: {place.panel}", time, "ms", place=place)

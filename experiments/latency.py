@@ -9,7 +9,7 @@ loaded and memory is touched for the first time, is left out, for us and for the
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
-from time import perf_counter, thread_time
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.programs.starting import UNREACHED
+from grapin.session import Session
 from grapin.stream import Stream, workload
 
 PUBLISHED = {
@@ -109,8 +110,7 @@ class Course:
         source = int(np.argmax(graph.snapshot().out.degrees))
         programs = (SSSP(source), BFS(source), ConnectedComponents())
         engine = Engine(graph.copy(), programs, threads=1)
-        for batch in stream:
-            engine.apply(batch)
+        Session(engine, stream).run()
         values = {answer.program.name: answer.values for answer in engine.answers}
         tail, head, weight = engine.graph.edge_arrays()
         last = EdgeList(tail, head, engine.graph.bound, weight)
@@ -126,18 +126,14 @@ class Course:
 
     def cell(self, program: Monotone, threads: int) -> Cell:
         """Time one program on a copy of the graph."""
-        engine = Engine(self.graph.copy(), program, threads=threads)
-        reports, processor = [], []
-        for batch in self.stream:
-            begin = thread_time()
-            reports.append(engine.apply(batch))
-            processor.append((thread_time() - begin) * 1e3)
-        if not np.array_equal(engine.values, self.values[program.name]):
+        session = Session(Engine(self.graph.copy(), program, threads=threads), self.stream)
+        reports = session.run()
+        if not np.array_equal(session.engine.values, self.values[program.name]):
             raise AssertionError(f"{program.name} on {threads} threads: another answer than before")
         update = [report.update_seconds * 1e3 for report in reports[1:]]
         compute = [report.compute_seconds * 1e3 for report in reports[1:]]
         total = median(map(sum, zip(update, compute, strict=True)))
-        parts = median(update), median(compute), total, median(processor[1:])
+        parts = median(update), median(compute), total, median(session.processor_seconds[1:]) * 1e3
         return Cell(program.name, self.size, threads, *parts)
 
     def beside(self, cells: list[Cell]) -> Iterator[Bar]:

@@ -24,6 +24,7 @@ from grapin.engine import Engine
 from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import SSSP
+from grapin.session import Session
 from grapin.sim import MACHINES
 from grapin.sim.closed_form import read_requests
 from grapin.sim.oracle.zero_copy import replay_events
@@ -56,8 +57,7 @@ def traced(edges: EdgeList) -> Trace:
     stream = workload(weighted(edges), batches=BATCHES, size=max(1, len(edges) // 1000), seed=1)
     graph = stream.graph()
     engine = Engine(graph, SSSP(int(np.argmax(graph.snapshot().out.degrees))), threads=1, trace=True)
-    for batch in stream:
-        engine.apply(batch)
+    Session(engine, stream).run()
     return engine.trace
 
 

@@ -21,6 +21,7 @@ from grapin.graph import Graph
 from grapin.loading import standing_edges
 from grapin.programs import BFS, SSSP, ConnectedComponents, Monotone
 from grapin.random import Draws
+from grapin.session import Session
 from grapin.stream import Stream, temporal, workload
 
 GENERATED = "rmat:18:16"
@@ -66,7 +67,7 @@ def measure(stream: Stream, program: Monotone) -> Reads:
 def _mean_reads(stream: Stream, program: Monotone, system: str) -> tuple[float, float]:
     graph = stream.graph()
     engine = Engine(graph, program, system=system, threads=1)
-    reports = [engine.apply(batch) for batch in stream]
+    reports = Session(engine, stream).run()
     read = sum(report.edges_read for report in reports)
     bound = sum(report.affected_edges for report in reports)
     every = len(reports) * graph.edges

@@ -15,6 +15,7 @@ from grapin.engine import Engine
 from grapin.graph import Graph
 from grapin.graph.packed import Lists
 from grapin.programs import SSSP
+from grapin.session import Session
 from grapin.stream import workload
 from grapin.trace import Trace
 
@@ -86,8 +87,7 @@ def streaming_traces(edges: EdgeList) -> tuple[Trace, Trace]:
     source = int(np.argmax(graph.snapshot().out.degrees))
     engine = Engine(graph, SSSP(source), system="grapin-page", threads=1, trace=True)
     before, reads = _distances(engine), []
-    for number, batch in enumerate(stream):
-        engine.apply(batch)
+    for number, _ in enumerate(Session(engine, stream)):
         lists, after = graph.snapshot().out, _distances(engine)
         distance = np.where(after > before, np.inf, before)
         frontiers = rounds(lists, distance, np.flatnonzero(np.isfinite(distance) & (lists.degrees > 0)))

@@ -38,6 +38,7 @@ from grapin.engine import Engine
 from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
+from grapin.session import Session
 from grapin.sim import MACHINES
 from grapin.sim.closed_form import copy_to_device, read_requests
 from grapin.sim.oracle.requests import SECTOR
@@ -212,16 +213,16 @@ def record(stream: Stream, program: str, repairs: Sequence[str]) -> dict[str, Ru
     engine = Engine(graph, made, threads=1, trace=True)
     rule = Rule.of(program, graph.bound, source)
     followed = {repair: Rounds(rule, engine, repair) for repair in repairs if repair != "bounded"}
-    times = []
-    for batch in stream:
-        times.append(engine.apply(batch).update_seconds)
+    session = Session(engine, stream)
+    for batch, _ in zip(stream, session, strict=True):
         for one in followed.values():
             one.follow(batch)
+    times = [report.update_seconds for report in session.reports]
     traces = {repair: one.trace() for repair, one in followed.items()} | {"bounded": engine.trace}
     return {repair: Run(traces[repair], tuple(times)) for repair in repairs}
 
 
 def _by_engine(stream: Stream, repair: str) -> Run:
     engine = Engine(stream.graph(), PageRank(), system=recorder(Repair(repair)), threads=1, trace=True)
-    times = [engine.apply(batch).update_seconds for batch in stream]
+    times = [report.update_seconds for report in Session(engine, stream).run()]
     return Run(engine.trace, tuple(times))

@@ -17,10 +17,10 @@ from grapin.bench import peers
 from grapin.bench.suite import Case, Prepare, Suite, Workload, workloads
 from grapin.counters import Counters
 from grapin.engine.answer import Answer
-from grapin.engine.verify import verify_answer
 from grapin.errors import WrongAnswer
 from grapin.programs.starting import UNREACHED
 from grapin.progress import Advance
+from grapin.session import Session
 
 Result = TypeVar("Result")
 
@@ -140,11 +140,10 @@ def _check_case(workload: Workload, case: Case) -> None:
     if case.system is None:
         _check_peer(workload, case)
         return
-    engine = workload.engine(case)
-    verify_answer(engine.answers[0], engine.graph)
-    for batch in workload.batches:
-        engine.apply(batch)
-        verify_answer(engine.answers[0], engine.graph)
+    session = Session(workload.engine(case), workload.batches)
+    session.verify()
+    for _ in session:
+        session.verify()
 
 
 def _check_peer(workload: Workload, case: Case) -> None:
@@ -166,10 +165,10 @@ def _taker(workload: Workload, case: Case) -> Callable[[Measurement], None]:
         return lambda one: one.start.append(clock.time(run).seconds)
 
     def take_turn(one: Measurement) -> None:
-        engine = workload.engine(case)
-        timed = clock.time(lambda: [engine.apply(batch) for batch in workload.batches])
+        session = Session(workload.engine(case), workload.batches)
+        timed = clock.time(session.run)
         count = len(workload.batches)
-        one.start.append(engine.started.compute_seconds)
+        one.start.append(session.engine.started.compute_seconds)
         one.batch.append(timed.seconds / count)
         if timed.device_seconds is not None:
             one.device_batch.append(timed.device_seconds / count)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,8 @@ from grapin.measured.measured import KINDS, Measured
 from grapin.measured.nvml import count_port
 from grapin.measured.run import from_record
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
-from grapin.progress import progress
+from grapin.progress import Advance, progress
+from grapin.session import Session
 from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
 from grapin.sim.machine import Machine
 from grapin.sim.machines import MACHINES, find_machine
@@ -122,13 +122,12 @@ def measure(
         stream, sources = prepare(graph, source=wanted, **options)
     made = make_programs(programs, sources)
     graph = shown_name(graph)
-    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     timed = open_device(device).name == "cuda"
     caching = [system for system in systems if system.cache != "none"]
     if cache is None or ":" in cache or not caching:
         caching = list(systems)
 
-    def run(system: System, advance: Callable[[int], None], *, trace: bool) -> Outcome:
+    def run(system: System, advance: Advance, *, trace: bool) -> Outcome:
         engine = Engine(
             stream.graph(),
             made,
@@ -139,15 +138,12 @@ def measure(
             cache=cache if system in caching else None,
         )
         advance(1)
-        reports, edges = [], [engine.graph.edges]
-        for batch in islice(stream, count):
-            reports.append(engine.apply(batch))
-            edges.append(engine.graph.edges)
-            advance(1)
-        return Outcome(graph, engine, reports, edges, options["seed"], None)
+        session = Session(engine, stream)
+        session.run(advance=advance)
+        return Outcome(graph, session, options["seed"], None)
 
     runs = []
-    with progress("Running", len(systems) * (count + 1) * (1 + timed)) as advance:
+    with progress("Running", len(systems) * (len(stream) + 1) * (1 + timed)) as advance:
         for system in systems:
             outcome = run(system, advance, trace=True)
             record = outcome.record()
@@ -156,8 +152,9 @@ def measure(
             remark = None
             if timed:
                 measured, remark = _timed(counted, lambda: run(system, advance, trace=False).record())  # noqa: B023 - called at once
-            title = f"{record['program']} on {graph}, {count} batches, system {system.name}, device {record['device']}"
-            runs.append(Run(title, system.name, outcome.engine.trace, measured, remark))
+            ran = f"{record['program']} on {graph}, {len(stream)} batches"
+            title = f"{ran}, system {system.name}, device {record['device']}"
+            runs.append(Run(title, system.name, outcome.session.engine.trace, measured, remark))
     return runs
 
 

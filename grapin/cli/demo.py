@@ -27,9 +27,7 @@ from grapin.cli.tables import print_table
 from grapin.cli.workload import check_remaining, fitting_size
 from grapin.counters import Counters
 from grapin.device import DEVICES, open_device
-from grapin.engine import Engine, Report
-from grapin.engine.verify import verify_answer
-from grapin.engine.warmup import STEPS, warm_up
+from grapin.engine import Report
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole
@@ -37,6 +35,7 @@ from grapin.programs import SSSP, PageRank
 from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
+from grapin.session import Session
 from grapin.sim.machines import MACHINES
 from grapin.sim.predict import Combination, combine, memory_settings, sweep
 from grapin.spool import shown_name
@@ -183,19 +182,13 @@ def _run(system: str, device: str, stream: Stream, status: Status) -> _Run:
     """Stream all batches under one system and hold its answers against the reference."""
     graph = stream.graph()
     programs = _programs(graph)
-    status.stop()  # for a bar in its place
-    with progress(f"Compiling {system}", STEPS) as advance:
-        warm_up(graph, programs, system=system, device=device, trace=True, advance=advance)
+    status.stop()  # for bars in its place
+    session = Session.warmed_up(graph, programs, stream, system=system, device=device, trace=True)
+    with progress(f"{system}: applying batches", len(stream)) as advance:
+        reports = session.run(advance=advance)
     status.start()
-    status.update(f"{system}: computing the first values ...")
-    engine = Engine(graph, programs, system=system, device=device, trace=True)
-    reports = []
-    for number, batch in enumerate(stream, 1):
-        status.update(f"{system}: batch {number} of {len(stream)} ...")
-        reports.append(engine.apply(batch))
-    for answer in engine.answers:
-        status.update(f"{system}: holding {answer.program.name} against the reference ...")
-        verify_answer(answer, graph)
+    session.verify(lambda name: status.update(f"{system}: holding {name} against the reference ..."))
+    engine = session.engine
     names = [answer.program.name for answer in engine.answers]
     total = sum((report.counters for report in reports), engine.started.counters)
     return _Run(system, engine.device, graph, names, reports, total, engine.trace)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
@@ -16,6 +15,7 @@ from grapin.cli.workload import prepare
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
 from grapin.progress import progress
+from grapin.session import Session
 from grapin.sim.predict import check_recorded
 from grapin.spool import readable, shown_name
 from grapin.system import Repair, System, recorder
@@ -96,10 +96,9 @@ def record(
     with Console(stderr=True).status(escape(f"Reading {shown_name(graph)} ...")):
         stream, sources = prepare(graph, source=wanted, **options)
         note_lack_of_weights(graph, programs, stream)
-    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
     made = make_programs(programs, sources)
     traces = {}
-    with progress("Running", len(repairs) * (count + 1)) as advance:
+    with progress("Running", len(repairs) * (len(stream) + 1)) as advance:
         for repair in repairs:
             engine = Engine(
                 stream.graph(),
@@ -110,8 +109,6 @@ def record(
                 trace=True,
             )
             advance(1)
-            for batch in islice(stream, count):
-                engine.apply(batch)
-                advance(1)
+            Session(engine, stream).run(advance=advance)
             traces[repair] = engine.trace
     return Recording(shown_name(graph), traces)

@@ -4,10 +4,9 @@ What a run did, as a table for people and as one JSON object for programs.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 import click
@@ -16,7 +15,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from grapin import __version__
-from grapin.batch import Batch
 from grapin.cache.settings import read_settings
 from grapin.cli.main import WRONG, ended_by
 from grapin.cli.options import (
@@ -42,15 +40,14 @@ from grapin.cli.values import (
 from grapin.cli.workload import prepare
 from grapin.counters import Counters
 from grapin.device import DEVICES, open_device
-from grapin.engine import Engine, Report
-from grapin.engine.verify import verify_answer
-from grapin.engine.warmup import STEPS, warm_up
-from grapin.errors import GrapinError, WrongAnswer
+from grapin.engine import Report
+from grapin.errors import WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.programs.find import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
+from grapin.session import BatchFailed, Session
 from grapin.spool import shown_name
 from grapin.stream import Stream
 from grapin.system import RUNNABLE, Unified, find_runnable
@@ -80,17 +77,14 @@ class Outcome:
     """A run of one program, complete or up to where it was interrupted."""
 
     origin: str
-    engine: Engine
-    reports: list[Report]
-    edges: list[int]
-    """Edges in the graph at the start, then after each batch."""
+    session: Session
     seed: int
     verified: bool | None
     """None when nobody asked."""
 
     def record(self) -> dict[str, Any]:
         """Return plain numbers; `graph` is as the last batch left it."""
-        engine, started = self.engine, self.engine.started
+        engine, started = self.session.engine, self.session.engine.started
         return {
             "grapin": __version__,
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -104,40 +98,41 @@ class Outcome:
             "seed": self.seed,
             "graph": {"vertices": engine.graph.vertices, "edges": engine.graph.edges},
             "initial": {"seconds": started.compute_seconds} | started.record(),
-            "batches": [report.record() for report in self.reports],
+            "batches": [report.record() for report in self.session.reports],
             "verified": self.verified,
         }
 
     def print(self, rows: str = "all") -> None:
         """Print one row for the start and one a batch, or one a quantity with its percentiles over all batches."""
-        if rows == "summary" or (rows == "auto" and len(self.reports) >= MANY):
+        session = self.session
+        if rows == "summary" or (rows == "auto" and len(session.reports) >= MANY):
             self._print_summary()
             return
-        names = ["start", *(str(number) for number in range(1, len(self.reports) + 1))]
-        reports = [self.engine.started, *self.reports]
+        names = ["start", *(str(number) for number in range(1, len(session.reports) + 1))]
+        reports = [session.engine.started, *session.reports]
         print_table(
             self._title(),
             (*_COLUMNS, "pages" if self._paged else "bytes"),
             [
                 (*_row(*row), self._moved(row[1].counters))
-                for row in zip(names, reports, self.edges, strict=True)
+                for row in zip(names, reports, session.edges, strict=True)
             ],
         )
 
     def _print_summary(self) -> None:
         """Print what occurred, not what lies between: a percentile is the value of one of the batches."""
         shown = {name: (number, form) for name, number, form in self._quantities()}
+        session = self.session
+        reports, edges = session.reports, session.edges
         rows = []
         for name, (number, form) in shown.items():
-            values = [
-                number(report, edges) for report, edges in zip(self.reports, self.edges[1:], strict=True)
-            ]
+            values = [number(*one) for one in zip(reports, edges[1:], strict=True)]
             ranks = np.percentile(values, list(_RANKS.values()), method="inverted_cdf") if values else ()
-            start = form(number(self.engine.started, self.edges[0]))
+            start = form(number(session.engine.started, edges[0]))
             rows.append((name, start, *(form(rank.item()) for rank in ranks)))
-        columns = ("a batch", "start", *(_RANKS if self.reports else ()))
+        columns = ("a batch", "start", *(_RANKS if reports else ()))
         print_table(self._title(), columns, rows)
-        print(f"{format_count(len(self.reports))} batches; --rows all prints each.")
+        print(f"{format_count(len(reports))} batches; --rows all prints each.")
 
     def _quantities(self) -> Iterator[tuple[str, Callable[[Report, int], float], Callable[[Any], str]]]:
         """Yield what is summed up of a batch: what it is called, how it is found, how it is written."""
@@ -156,7 +151,7 @@ class Outcome:
 
     @property
     def _paged(self) -> bool:
-        return isinstance(self.engine.system.transfer, Unified)
+        return isinstance(self.session.engine.system.transfer, Unified)
 
     def _moved(self, counters: Counters) -> str:
         """Return what crossed the link, or what was touched where the device's memory decides what crosses."""
@@ -164,14 +159,15 @@ class Outcome:
 
     def _sources(self) -> list[str]:
         """Return the vertices that values start from, as the file names them; none where all do."""
-        programs, labels = [answer.program for answer in self.engine.answers], self.engine.graph.labels
+        engine = self.session.engine
+        programs, labels = [answer.program for answer in engine.answers], engine.graph.labels
         sources = dict.fromkeys(
             vertex for program in programs if isinstance(program, Monotone) for vertex in program.sources
         )
         return [str(vertex if labels is None else labels.name(vertex)) for vertex in sources]
 
     def _title(self) -> str:
-        engine = self.engine
+        engine = self.session.engine
         programs, graph = ", ".join(answer.program.name for answer in engine.answers), engine.graph
         names = self._sources()
         return (
@@ -324,31 +320,27 @@ def command(
         "system": system,
         "device": device,
         "threads": threads,
-        "trace": trace_file is not None,
+        "trace": trace_file or False,
         "cache": cache,
     }
-    with progress("Compiling", STEPS) as advance:
-        warm_up(store, made, **settings, advance=advance)
-    with Console(stderr=True).status("Computing the first values ..."):
-        engine = Engine(store, made, **settings | {"trace": trace_file or False})
-    count = len(stream) if options["batches"] is None else min(options["batches"], len(stream))
+    session = Session.warmed_up(store, made, stream, **settings)
     origin = shown_name(graph)
     if options["updates"] is not None:
         origin += f", updated by {shown_name(options['updates'])}"
     with Interrupts() as interrupts:
-        reports, edges, failure = _apply_all(engine, islice(stream, count), count, interrupts)
-        complaint = _complaint(engine) if verify and failure is None else None
+        failure = _apply_all(session, len(stream), interrupts)
+        complaint = _complaint(session) if verify and failure is None else None
         verified = (complaint is None) if verify and failure is None else None
         asked = failure is None and complaint is None  # an answer that is lost or wrong is none
-        values = collect(engine) if asked and (values_file is not None or best is not None) else None
+        values = collect(session.engine) if asked and (values_file is not None or best is not None) else None
         if values is not None and values_file is not None:
             write_values(values, values_file)
-        outcome = Outcome(origin, engine, reports, edges, options["seed"], verified)
+        outcome = Outcome(origin, session, options["seed"], verified)
         answers: dict[str, Any] = {}
         if values is not None and best is not None:
             answers["top"] = top(values, best)
         if asked and ends:
-            answers["paths"] = find_paths(engine, ends)
+            answers["paths"] = find_paths(session.engine, ends)
         _deliver(outcome, answers, trace_file, json_file, rows)
         if json_file != STANDARD_OUTPUT:
             _print_answers(answers, values)
@@ -359,8 +351,9 @@ def command(
         context.exit(WRONG)
     if interrupts.noted is not None:
         word, code = ended_by(interruption(interrupts.noted))
-        done = f"after {len(reports)} of {count} batches"
-        if len(reports) == count:
+        applied, count = len(session.reports), len(stream)
+        done = f"after {applied} of {count} batches"
+        if applied == count:
             done = f"when all {count} batches were applied; the report and every file are complete"
         click.echo(f"grapin: {word} {done}", err=True)
         context.exit(code)
@@ -422,31 +415,22 @@ def _made(program: type[Program], sources: list[int]) -> Program:
     return program(sources)
 
 
-def _apply_all(
-    engine: Engine, batches: Iterable[Batch], count: int, interrupts: Interrupts
-) -> tuple[list[Report], list[int], GrapinError | None]:
-    """Return what each batch did, the edges in the graph before the first and after each, and what ended it early."""
-    reports, edges = [], [engine.graph.edges]
+def _apply_all(session: Session, count: int, interrupts: Interrupts) -> BatchFailed | None:
+    """Apply the batches, all of them unless a signal or an error ends it; return the error."""
     with progress("Applying batches", count) as advance:
-        for batch in batches:
-            if interrupts.seen:
-                break
-            try:
-                reports.append(engine.apply(batch))
-            except GrapinError as error:
-                return reports, edges, GrapinError(f"batch {len(reports) + 1}: {error}")
-            edges.append(engine.graph.edges)
-            advance(1)
-    return reports, edges, None
-
-
-def _complaint(engine: Engine) -> str | None:
-    """Return what is wrong with the first answer that is, if any."""
-    for answer in engine.answers:
         try:
-            verify_answer(answer, engine.graph)
-        except WrongAnswer as error:
-            return str(error) if len(engine.answers) == 1 else f"{answer.program.name}: {error}"
+            session.run(advance=advance, interrupts=interrupts)
+        except BatchFailed as error:
+            return error
+    return None
+
+
+def _complaint(session: Session) -> str | None:
+    """Return what is wrong with the first answer that is, if any."""
+    try:
+        session.verify()
+    except WrongAnswer as error:
+        return str(error)
     return None
 
 
@@ -459,8 +443,8 @@ def _verified(program: Program) -> str:
 def _deliver(
     outcome: Outcome, answers: dict[str, Any], trace_file: str | None, json_file: str | None, rows: str
 ) -> None:
-    if trace_file is not None and outcome.engine.tracing:  # one that was lost has been told of
-        outcome.engine.finish_trace()
+    if trace_file is not None and outcome.session.engine.tracing:  # one that was lost has been told of
+        outcome.session.engine.finish_trace()
     text = json.dumps(outcome.record() | answers)
     if json_file == STANDARD_OUTPUT:
         click.echo(text)
@@ -469,8 +453,8 @@ def _deliver(
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
     outcome.print(rows)
     if outcome.verified:
-        for answer in outcome.engine.answers:
-            whose = "" if len(outcome.engine.answers) == 1 else f"{answer.program.name}: "
+        for answer in outcome.session.engine.answers:
+            whose = "" if len(outcome.session.engine.answers) == 1 else f"{answer.program.name}: "
             click.echo(f"Verified: {whose}{_verified(answer.program)} the reference's.")
 
 

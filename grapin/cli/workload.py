@@ -84,7 +84,8 @@ def prepare(
     if graph == NOTHING:
         edges = replace(edges, weight=None if events.weight is None else events.weight[:0])
         edges = replace(edges, directed=events.directed)
-    return _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
+    stream, sources = _replayed(standing_edges(edges), events, source, batch_size or BATCH_SIZE)
+    return Prepared(stream.first(batches), sources)
 
 
 def _of_generator(

@@ -4,6 +4,7 @@ Batches from anywhere: a generator function, a queue, a list.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from grapin.batch import Batch
@@ -39,6 +40,13 @@ class Stream:
         if self._length is None:
             raise TypeError("a stream from an iterator does not know how many batches will come")
         return self._length
+
+    def first(self, count: int | None) -> "Stream":
+        """Return the stream of so many batches from the first one on; of all if `count` is None."""
+        if count is None:
+            return self
+        length = None if self._length is None else min(count, self._length)
+        return Stream(lambda: islice(self, count), length=length, start=self.start)
 
     def graph(self, **options: Any) -> "Graph":
         """Build the graph before the first batch; `options` are those of `Graph.from_edges`."""
