@@ -101,13 +101,13 @@ class Part:
 
     def figures(self) -> Iterator[Figure]:
         """Yield every number with its source."""
-        for name, unit in _units(self).items():
+        for name, unit in units_of(self).items():
             source = self.sources.get(name, NO_SOURCE)
             yield Figure(f"{self.role}.{name}", getattr(self, name), unit, source)
 
     def with_settings(self, settings: Mapping[str, object], source: str) -> Self:
         """Return this part with some numbers changed; a text is read in its number's unit."""
-        units = _units(self)
+        units = units_of(self)
         changes = {}
         for name, value in settings.items():
             check_choice(f"setting of the {self.role}", name, units)
@@ -119,7 +119,8 @@ class Part:
         return replace(self, **changes, sources=sources)
 
 
-def _units(part: Part) -> dict[str, Unit]:
+def units_of(part: Part) -> dict[str, Unit]:
+    """Return the unit of each number of a part, by its name."""
     return {one.name: one.metadata["unit"] for one in fields(part) if "unit" in one.metadata}
 
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grapin.sim.closed_form import copy_to_device, copy_to_host, hardware_counters, read_requests
-    from grapin.sim.machine import Gpu, Host, Machine
-    from grapin.sim.machines import MACHINES, find_machine
+    from grapin.sim.machine import MACHINES, Gpu, Host, Machine, find_machine
     from grapin.sim.predict import Combination, replay, sweep
     from grapin.sim.prediction import Prediction
 
@@ -14,12 +13,12 @@ _HOMES = {
     "Combination": "grapin.sim.predict",
     "Gpu": "grapin.sim.machine",
     "Host": "grapin.sim.machine",
-    "MACHINES": "grapin.sim.machines",
+    "MACHINES": "grapin.sim.machine",
     "Machine": "grapin.sim.machine",
     "Prediction": "grapin.sim.prediction",
     "copy_to_device": "grapin.sim.closed_form",
     "copy_to_host": "grapin.sim.closed_form",
-    "find_machine": "grapin.sim.machines",
+    "find_machine": "grapin.sim.machine",
     "hardware_counters": "grapin.sim.closed_form",
     "read_requests": "grapin.sim.closed_form",
     "replay": "grapin.sim.predict",

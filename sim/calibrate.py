@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from grapin.cache.settings import CacheSettings
 from grapin.errors import InvalidArgument, MissingDependency
-from grapin.sim.machine import Machine
-from grapin.sim.machines import find_machine
+from grapin.sim.machine import Machine, find_machine
 from grapin.sim.predict import replay
 from grapin.system import System
 from grapin.trace import Trace

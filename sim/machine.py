@@ -1,17 +1,17 @@
 """`Machine`: a link, a GPU and a host as numbers, each with its source; what predictions are made for.
 
-Machines as files: TOML that people read and write, with each number's source beside it.
-
-A file has all numbers of a machine, or says from which preset it takes those that it does not name:
+Machines are TOML files that people read and write. Those with names of their own are all in `machines.toml`. A file has
+all numbers of a machine, or says from which of these it takes those that it does not name:
 
 name = "ours"
 base = "a5000"
 
 [gpu]
+name = "RTX A5000, 48 GB"
 memory = "48G"
+source = "nvidia-smi"
 
-[gpu.sources]
-memory = "nvidia-smi"
+`source` is that of all numbers of its table; those in a table `[gpu.sources]` have one of their own.
 """
 
 import json
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from grapin.errors import GrapinError, InvalidFile
-from grapin.figures import Figure, Part, figure
+from grapin.figures import Figure, Part, figure, units_of
 from grapin.sim.links import ChipLink, Link, PcieLink
 from grapin.validation import check_choice, refuse
 
@@ -158,17 +158,17 @@ def load_machine(path: Path) -> Machine:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidFile(f"{path}: is not a machine written as TOML ({error})") from None
     try:
-        return _machine(content)
+        return _machine(content, MACHINES)
     except GrapinError as error:
         raise InvalidFile(f"{path}: {error}") from None
 
 
-def _machine(content: dict[str, Any]) -> Machine:
+def _machine(content: dict[str, Any], known: Mapping[str, Machine]) -> Machine:
     name = content.get("name")
     if not isinstance(name, str):
         refuse("name", name, "be a text: what the machine is called")
     if "base" in content:
-        return replace(_based(content), name=name)
+        return replace(_based(content, known), name=name)
     tables = {role: content.get(role) for role in ("link", "gpu", "host")}
     for role, table in tables.items():
         if not isinstance(table, dict):
@@ -183,20 +183,26 @@ def _machine(content: dict[str, Any]) -> Machine:
     return Machine(name, _part(kind, link), _part(Gpu, gpu), _part(Host, host))
 
 
-def _based(content: dict[str, Any]) -> Machine:
-    """Return a preset with the numbers that a file names in place of its own."""
-    from grapin.sim.machines import MACHINES
-
-    machine = MACHINES[check_choice("base", str(content["base"]), MACHINES)]
+def _based(content: dict[str, Any], known: Mapping[str, Machine]) -> Machine:
+    """Return a known machine with what a file names in place of its own."""
+    machine = known[check_choice("base", str(content["base"]), known)]
     for role in content.keys() - {"name", "base"}:
-        table = content[check_choice("table", role, machine.parts)]
+        part, table = machine.parts[check_choice("table", role, machine.parts)], content[role]
         if not isinstance(table, dict):
             refuse(role, table, f"be a table [{role}] with figures of the {role}")
         figures = dict(table)
-        sources = _table(type(machine.parts[role]), figures.pop("sources", {}))
-        for name, value in figures.items():
-            source = sources.get(f"sources.{name}", f"{content['name']}: its file does not say")
-            machine = machine.with_settings({f"{role}.{name}": value}, source=str(source))
+        sources = _table(type(part), figures.pop("sources", {}))
+        texts = {"source": figures.pop("source", f"{content['name']}: its file does not say"), **sources}
+        if hasattr(part, "name"):
+            texts["name"] = figures.pop("name", part.name)
+        _check_texts(part.role, texts)
+        for name in sources:
+            check_choice(f"source of the {role}", name, [f"sources.{own}" for own in units_of(part)])
+        part = part.with_settings(figures, texts["source"])
+        own = {name.removeprefix("sources."): text for name, text in sources.items()}
+        named: dict[str, Any] = {"name": texts["name"]} if "name" in texts else {}
+        changed: dict[str, Any] = {role: replace(part, sources={**part.sources, **own}, **named)}
+        machine = replace(machine, **changed)
     return machine
 
 
@@ -208,11 +214,14 @@ def _part(kind: type[PartKind], table: dict[str, Any]) -> PartKind:
     missing = [name for name in needed if name not in table]
     if missing:
         raise InvalidFile(f"[{kind.role}] lacks {', '.join(missing)}")
-    texts = {"name": table.get("name", ""), **_table(kind, table.get("sources", {}))}
+    _check_texts(kind.role, {"name": table.get("name", ""), **_table(kind, table.get("sources", {}))})
+    return kind(**table)
+
+
+def _check_texts(role: str, texts: Mapping[str, object]) -> None:
     for name, text in texts.items():
         if not isinstance(text, str):
-            refuse(f"{kind.role}.{name}", text, "be a text")
-    return kind(**table)
+            refuse(f"{role}.{name}", text, "be a text")
 
 
 def _table(kind: type[Part], sources: object) -> dict[str, Any]:
@@ -223,3 +232,26 @@ def _table(kind: type[Part], sources: object) -> dict[str, Any]:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _presets() -> dict[str, Machine]:
+    """Read the machines that have names; one may be the base of those below it."""
+    content = tomllib.loads(Path(__file__).with_name("machines.toml").read_text(encoding="utf-8"))
+    known: dict[str, Machine] = {}
+    for name, table in content.items():
+        known[name] = _machine({"name": name, **table}, known)
+    return known
+
+
+MACHINES = _presets()
+"""Machines by name."""
+
+
+def find_machine(name: str | Path | Machine) -> Machine:
+    """Return the machine of this name, or the one saved at this path; a `Machine` stands for itself."""
+    if isinstance(name, Machine):
+        return name
+    if isinstance(name, Path) or "/" in name or name.endswith(".toml"):
+        return Machine.load(name)
+    found = MACHINES.get(name.lower())
+    return found or MACHINES[check_choice("machine", name.lower(), MACHINES)]

@@ -13,8 +13,7 @@ from grapin.cache.settings import PERCENT, CacheSettings, read_settings
 from grapin.errors import InvalidArgument
 from grapin.interrupts import held_interrupts
 from grapin.pool import spread
-from grapin.sim.machine import Machine
-from grapin.sim.machines import find_machine
+from grapin.sim.machine import Machine, find_machine
 from grapin.sim.paging.parameters import DRIVER, Driver
 from grapin.sim.prediction import Costs, Prediction
 from grapin.sim.timeline import Timeline

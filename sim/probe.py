@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from grapin.errors import DeviceUnavailable, MissingDependency
 from grapin.figures import NO_SOURCE
 from grapin.sim.links import TRANSFERS, Link, PcieLink
-from grapin.sim.machine import Gpu, Host, Machine
-from grapin.sim.machines import MACHINES, ROUND_TRIP
+from grapin.sim.machine import MACHINES, Gpu, Host, Machine
 from grapin.validation import check_integer
 
 _UNMEASURED = f"{NO_SOURCE}: not measured here; set it when it is"
@@ -129,7 +128,7 @@ def _link(device: Path) -> Link:
     return PcieLink(
         generation=generations[speed],
         lanes=int((device / "current_link_width").read_text()),
-        round_trip=ROUND_TRIP,
+        round_trip=MACHINES["v100"].link.round_trip,
         sources={
             **told,
             **dict.fromkeys(("generation", "lanes"), "sysfs"),

@@ -76,5 +76,5 @@ def test_the_wheel_holds_the_linked_folders_as_part_of_the_package(tmp_path: Pat
     for name in LINKED:
         assert f"grapin/{name}/__init__.py" in names
         assert f"{name}/__init__.py" not in names
-    assert "grapin/py.typed" in names
+    assert {"grapin/py.typed", "grapin/sim/machines.toml"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "experiments/"))]

@@ -35,8 +35,7 @@ from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import Advance, progress
 from grapin.session import Session
 from grapin.sim.calibrate import Calibration, Observed, calibrate, check_fitting
-from grapin.sim.machine import Machine
-from grapin.sim.machines import MACHINES, find_machine
+from grapin.sim.machine import MACHINES, Machine, find_machine
 from grapin.sim.predict import check_recorded, replay
 from grapin.spool import shown_name
 from grapin.system import RUNNABLE, System, find_runnable, find_system

@@ -36,7 +36,7 @@ from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.report import Crossing, Findings, check_report, render
 from grapin.session import Session
-from grapin.sim.machines import MACHINES
+from grapin.sim.machine import MACHINES
 from grapin.sim.predict import Combination, combine, memory_settings, sweep
 from grapin.spool import shown_name
 from grapin.stream import Stream, workload

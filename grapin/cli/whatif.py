@@ -43,7 +43,7 @@ from grapin.sim.families import (
     too_large,
     usual_members,
 )
-from grapin.sim.machines import MACHINES
+from grapin.sim.machine import MACHINES
 from grapin.sim.predict import Combination, combine, memory_settings, replay, sweep
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline

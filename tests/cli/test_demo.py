@@ -12,7 +12,7 @@ from grapin.cli import demo
 from grapin.cli.main import main
 from grapin.counters import Counters
 from grapin.engine import Report
-from grapin.sim.machines import MACHINES
+from grapin.sim.machine import MACHINES
 
 pytest.importorskip("plotly", reason="a report needs plotly")
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from grapin.counters import Counters
 from grapin.report import Crossing, Findings
-from grapin.sim.machines import MACHINES
+from grapin.sim.machine import MACHINES
 from grapin.sim.predict import Combination
 from grapin.sim.prediction import Costs, Prediction, Seconds
 from grapin.system import SYSTEMS

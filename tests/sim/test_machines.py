@@ -202,9 +202,26 @@ def test_a_file_may_take_from_a_preset_what_it_does_not_name(tmp_path: Path) -> 
     assert sources["host.bandwidth"] == MACHINES["a5000"].host.sources["bandwidth"]
 
 
+def test_a_table_may_have_one_source_for_its_numbers_and_another_name_for_its_part(tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    part = 'name = "ours"\nbandwidth = "1TB/s"\nmultiprocessors = 80\nsource = "its maker"'
+    sources = '[gpu.sources]\nbandwidth = "STREAM"\nlaunch = "timed"'
+    path.write_text(f'name = "ours"\nbase = "a5000"\n[gpu]\n{part}\n{sources}\n', encoding="utf-8")
+    machine = Machine.load(path)
+    assert (machine.gpu.name, machine.gpu.bandwidth, machine.gpu.memory) == ("ours", 1e12, 24 * 2**30)
+    told = {"bandwidth": "STREAM", "multiprocessors": "its maker", "launch": "timed"}
+    assert machine.gpu.sources == {**MACHINES["a5000"].gpu.sources, **told}
+    assert machine.link == MACHINES["a5000"].link
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ('"nvidia-smi"', "5", "gpu.sources.memory=5 must be a text"),
+        ('memory = "nvidia-smi"', 'memry = "x"', "source of the gpu='sources.memry' must be .*did you mean"),
+        ('memory = "48G"', "source = 3", "gpu.source=3 must be a text"),
+        ('memory = "48G"', "name = 3", "gpu.name=3 must be a text"),
+        ("generation = 5", 'name = "x"', "setting of the link='name' must be one of"),
         ('"a5000"', '"a500"', "base='a500' must be one of .* .did you mean 'a5000'"),
         ("[link]", "[lnk]", "table='lnk' must be one of gpu, host, link"),
         ("generation", "generations", "did you mean 'generation'"),
