@@ -73,7 +73,10 @@ class Query(Protocol):
 
 
 class Device(Protocol):
-    """What executes programs: a module with these names, found by `grapin.device`."""
+    """What executes programs: a module with these names, found by `grapin.device`.
+
+    One that cannot say which lists it reads has `traces = False` too, and is asked for no trace.
+    """
 
     name: str
 
@@ -136,6 +139,15 @@ def open_device(name: str) -> Device:
     if reason is not None:
         raise DeviceUnavailable(f"device={name!r} cannot be used here: {reason}")
     return found
+
+
+def check_tracing(device: Device) -> None:
+    """Raise `InvalidArgument` if a device cannot say which lists it reads."""
+    if not getattr(device, "traces", True):
+        raise InvalidArgument(
+            f"trace must be left out: device={device.name!r} computes from all edges at once and reads no list by "
+            "itself, so nothing could be predicted from it; the other devices leave a trace"
+        )
 
 
 @lru_cache

@@ -15,13 +15,15 @@ from grapin.graph.change import Applied
 from grapin.graph.packed import Lists, Snapshot
 from grapin.programs.pagerank import PageRank
 from grapin.programs.program import Monotone, Program
-from grapin.programs.starting import UNREACHED, starting_values
+from grapin.programs.starting import LARGEST, UNREACHED, starting_values
 from grapin.reference.arcs import Arcs
 from grapin.reference.programs import pagerank
 from grapin.reference.verify import NO_PARENT
 from grapin.system import System
 
 name = "reference"
+traces = False
+"""No list is read by itself, so there is nothing that a trace could hold."""
 
 
 def unavailable() -> str | None:
@@ -125,8 +127,11 @@ class ReferenceMonotone(_FromNothing):
         return list(zip(arcs.source.tolist(), arcs.target.tolist(), self._weights(arcs), strict=True))
 
     def _edge(self, value: Any, weight: Any) -> Any:
-        offered = type(self.program).edge(value, weight)
-        return np.float32(offered) if self._real else int(offered)
+        if self._real:
+            return np.float32(type(self.program).edge(value, weight))
+        # To a rule for whole numbers infinity is the largest of them, where larger is better, and the other way round.
+        offered = int(type(self.program).edge(min(value, LARGEST), weight))
+        return UNREACHED if self._larger and offered == LARGEST else offered
 
     def _better(self, one: Any, other: Any) -> bool:
         return bool(one > other) if self._larger else bool(one < other)

@@ -92,6 +92,11 @@ def check_recorded(trace: Trace, system: System) -> None:
     """Refuse a trace that cannot answer for a system because its run read other lists."""
     if not isinstance(trace, Trace):
         raise InvalidArgument(f"trace={trace!r:.60} must be a Trace: engine.trace, or Trace.load(path)")
+    if trace.about.get("device") == "reference":
+        raise InvalidArgument(
+            "trace must be of a device that reads lists one by one: the reference read none, so there is nothing to "
+            "predict from; record one with grapin run --device cpu --trace FILE"
+        )
     recorded = trace.about["repair"]
     if recorded != system.repair:
         raise InvalidArgument(

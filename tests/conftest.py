@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from experiments.lib.assembly import missing
+from grapin.cli.main import main
 from grapin.testing import poisoned_memory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _poison() -> Iterator[None]:
     with poisoned_memory():
         yield
+
+
+@pytest.fixture(scope="session")
+def compiled_already() -> None:
+    """Compile what small runs call, once a process: a command that has to says so, and some tests read all it says."""
+    assert main(["run", "rmat:4:4", "--device", "cpu", "--batches", "1", "--batch-size", "2"]) == 0
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ def executed(name: str) -> tuple[Engine, Quantities]:
         device=run.device,
         system=run.system,
         cache=run.cache,
-        trace=True,
+        trace=run.device != "reference",  # which reads no list by itself
         threads=1,
     )
     reports, kept = [engine.started], [_answers(engine)]
@@ -252,8 +252,15 @@ def _columns(prefix: str, rows: Sequence[Mapping[str, Any]]) -> Quantities:
 def run_quantities(name: str) -> Quantities:
     """Return everything deterministic that a run shows."""
     engine, found = executed(name)
-    trace, graph = engine.trace, engine.graph
-    found = dict(found) | {"trace.lists": len(trace)}
+    graph = engine.graph
+    found = dict(found) | (trace_quantities(engine.trace) if engine.tracing else {})
+    found |= {"graph.arcs": digest(*(part for part in graph.edge_arrays() if part is not None))}
+    return found | flat(graph.memory(), "graph.memory") | flat(graph.statistics(), "graph.statistics")
+
+
+def trace_quantities(trace: grapin.Trace) -> Quantities:
+    """Return every column of a trace, and what it counts to."""
+    found: Quantities = {"trace.lists": len(trace)}
     for table in ("reads", "phases", "changes"):
         found |= {f"trace.{table}.{key}": digest(column) for key, column in getattr(trace, table).items()}
     for aligned in (True, False):
@@ -261,9 +268,7 @@ def run_quantities(name: str) -> Quantities:
         found[f"trace.counters, aligned {aligned}"] = digest(
             [getattr(counted, one.name) for one in fields(counted)]
         )
-    found |= flat(trace.about, "trace.about")
-    found |= {"graph.arcs": digest(*(part for part in graph.edge_arrays() if part is not None))}
-    return found | flat(graph.memory(), "graph.memory") | flat(graph.statistics(), "graph.statistics")
+    return found | flat(trace.about, "trace.about")
 
 
 for _name in RUNS:
@@ -358,7 +363,7 @@ def machines() -> Quantities:
             (str(part), [(one.name, getattr(value, one.name)) for one in fields(value)])
             for part, value in machine.parts.items()
         ]
-        found[f"{name}.figures"] = digest(json.dumps(figures, default=str))
+        found[f"{name}.figures"] = digest(json.dumps(figures, sort_keys=True, default=dict))
         for what, transfer in (
             ("reads", sim.read_requests(machine, {32: 1000, 96: 500, 128: 20000})),
             ("copy to device", sim.copy_to_device(machine, 10**8)),

@@ -39,7 +39,7 @@ from grapin.cli.values import (
 )
 from grapin.cli.workload import prepare
 from grapin.counters import Counters
-from grapin.device import DEVICES, open_device
+from grapin.device import DEVICES, check_tracing, open_device
 from grapin.engine import Report
 from grapin.errors import WrongAnswer
 from grapin.interrupts import Interrupts, interruption
@@ -303,7 +303,9 @@ def command(
     """
     programs = find_programs(name)
     policy = find_runnable(system).cache
-    open_device(device)
+    found = open_device(device)
+    if trace_file is not None:
+        check_tracing(found)
     if cache is not None:
         read_settings(cache, policy=policy, edge_bytes=0)
     check_workload(threads, options)

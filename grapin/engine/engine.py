@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from grapin.batch import Batch
 from grapin.cache import read_settings
 from grapin.cache.settings import ELEMENT, CacheSettings
-from grapin.device import Cache, CachingDevice, Device, Query, Work, open_device
+from grapin.device import Cache, CachingDevice, Device, Query, Work, check_tracing, open_device
 from grapin.engine.answer import Answer, QueryReport, Report
 from grapin.errors import AnswersLost, GrapinError, InvalidArgument
 from grapin.graph import Graph
@@ -112,6 +112,8 @@ class Engine:
         self.graph = graph
         self.system = find_runnable(system)
         self._device = open_device(device)
+        if trace is not False:
+            check_tracing(self._device)
         self.threads = _threads(threads, trace=trace is not False)
         listed = _listed(programs)
         for program in listed:

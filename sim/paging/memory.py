@@ -146,8 +146,8 @@ NOW, INTO_FREE, OUT_FREE, HELD_BLOCKS = range(4)
 TOUCHES, FAULTS, DUPLICATES, BATCHES, BLOCKS, MOVED_IN, PREFETCHED, EVICTIONS, EVICTED, WRITTEN_BACK = range(
     10
 )
-HOST_FAULTS, TAKEN_BACK, MOVED_OUT, REMOTE_LINES, THROTTLED, PINNED, TICKS = range(10, len(COUNTED))
-"""Places in `Memory.counts`, in the order of `UnifiedVolumes`."""
+HOST_FAULTS, TAKEN_BACK, MOVED_OUT, REMOTE_LINES, THROTTLED, PINNED = range(10, len(COUNTED) - 1)
+"""Places in `Memory.counts`, in the order of `UnifiedVolumes`; the last, its ticks, is summed outside."""
 
 
 class Rules(NamedTuple):

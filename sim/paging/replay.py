@@ -25,7 +25,6 @@ from grapin.sim.paging.memory import (
     REMOTE,
     REMOTE_LINES,
     RESIDENT,
-    TICKS,
     TOUCHES,
     Layout,
     Memory,
@@ -263,6 +262,7 @@ def replay_unified(
     reads = Reads(**{name: np.ascontiguousarray(trace.reads[name]) for name in columns}, first=layout.first)
     finished, written = [], -1
     before = state.counts.copy()
+    begin = 0
     ends = np.searchsorted(trace.reads["phase"], np.arange(len(trace.phases["version"])), "right").tolist()
     for phase, (version, end) in enumerate(zip(trace.phases["version"].tolist(), ends, strict=True)):
         for array in arrays_moved(trace.phases, phase):
@@ -273,13 +273,15 @@ def replay_unified(
             host_writes(state, histories, rules, pages_written(trace, layout, driver, version))
         first = ends[phase - 1] if phase else 0
         cuts = first + 1 + np.flatnonzero(np.diff(trace.reads["iteration"][first:end]))
+        ticks = 0  # not of a machine word: a phase may take longer than the clock can show
         for low, high in pairwise([first, *cuts.tolist(), end]):
             replay_iteration(state, histories, rules, flight, reads, low, high)
-        state.counts[TICKS] = state.clock[NOW]
-        counts = dict(zip(COUNTED, (state.counts - before).tolist(), strict=True))
+            ticks += int(state.clock[NOW]) - begin
+            _set_back(state, histories)
+            begin = int(state.clock[NOW])
+        counts = dict(zip(COUNTED, (state.counts - before).tolist(), strict=True)) | {"ticks": ticks}
         finished.append(UnifiedVolumes(**counts, page=driver.page))
         before = state.counts.copy()
-        before[TICKS] -= _set_back(state, histories)
     return UnifiedReplay(tuple(finished))
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from grapin.bench import measure
+from grapin import session
 from grapin.bench.records import read_records, write_records
 from grapin.bench.suite import Workload
 from grapin.cli import bench
 from grapin.cli.main import main
 from grapin.errors import WrongAnswer
+
+pytestmark = pytest.mark.usefixtures("compiled_already")
 
 TINY = [
     "bench",
@@ -129,7 +131,7 @@ def test_on_a_red_gate_nothing_is_reported(
         if answer.program.name == "cc" and graph.version == 2:
             raise WrongAnswer("vertex 3 has 7, expected 5")
 
-    monkeypatch.setattr(measure, "verify_answer", complain)
+    monkeypatch.setattr(session, "verify_answer", complain)
     monkeypatch.setattr(bench, "measure", pytest.fail)
     assert main([*TINY, "--out", str(out)]) == 1
     shown = capsys.readouterr()

@@ -12,6 +12,8 @@ from grapin import __version__
 from grapin.cli import main as entry
 from grapin.cli.main import COMMANDS, commands, main
 
+pytestmark = pytest.mark.usefixtures("compiled_already")
+
 
 def test_version_names_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0

@@ -14,6 +14,8 @@ from grapin.counters import Counters
 from grapin.engine import Report
 from grapin.sim.machine import MACHINES
 
+pytestmark = pytest.mark.usefixtures("compiled_already")
+
 pytest.importorskip("plotly", reason="a report needs plotly")
 
 SMALL = ["rmat:7", "--batches", "2", "--batch-size", "40"]

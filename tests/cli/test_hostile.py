@@ -17,6 +17,8 @@ import pytest
 from grapin.cli.main import main
 from grapin.files import write
 
+pytestmark = pytest.mark.usefixtures("compiled_already")
+
 FILES = {
     "binary.txt": bytes(range(256)) * 8,
     "empty.txt": b"",
@@ -77,7 +79,7 @@ REFUSED = [
     ),
     ("run - --updates /dev/stdin", "--updates /dev/stdin must be a file where GRAPH is standard input"),
     (
-        f"run path:9 {TINY} --trace /proc/trace.npz",
+        f"run path:9 {TINY} --device cpu --trace /proc/trace.npz",
         "--trace /proc/trace.npz must be a file that can be written",
     ),
     ("whatif folder", "must be a file, not a directory"),
@@ -180,7 +182,7 @@ def full_disk() -> Iterator[None]:
         *(f"generate rmat:8 old{ending}" for ending in (".csv", ".txt.gz", ".csv.zst", ".npz", ".parquet")),
         "convert rmat:8 old.csv.xz",
         f"run path:9 {TINY} --json old.json",
-        f"run path:9 {TINY} --trace old.npz",
+        f"run path:9 {TINY} --device cpu --trace old.npz",
     ],
 )
 def test_a_full_disk_leaves_the_old_file_and_is_told_of_the_file_asked_for(

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import grapin
-from grapin.cli import run as run_module
+from grapin import session as session_module
 from grapin.cli.main import main
 from grapin.cli.workload import prepare
 from grapin.errors import WrongAnswer
+
+pytestmark = pytest.mark.usefixtures("compiled_already")
 
 FIELDS = [
     "grapin",
@@ -257,7 +259,7 @@ def test_a_wrong_answer_is_reported_and_is_exit_code_1(
     def complain(*_: object) -> None:
         raise WrongAnswer("vertex 3 has 7, expected 5")
 
-    monkeypatch.setattr(run_module, "verify_answer", complain)
+    monkeypatch.setattr(session_module, "verify_answer", complain)
     assert main(["run", "rmat:6:4", "--batches", "1", "--batch-size", "8", "--verify", "--json", "-"]) == 1
     shown = capsys.readouterr()
     assert json.loads(shown.out)["verified"] is False

@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import grapin
+from grapin import session as session_module
 from grapin.cli import run as run_module
 from grapin.cli import values as values_module
 from grapin.cli.main import main
@@ -241,8 +242,7 @@ def test_what_cannot_be_answered_is_refused_before_the_run_starts(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_module, "Engine", None)
-    monkeypatch.setattr(run_module, "warm_up", None)
+    monkeypatch.setattr(run_module, "Session", None)
     assert main([*asked, *options]) == 2
     assert sentence in capsys.readouterr().err
     assert sorted(file.name for file in tmp_path.iterdir()) == ["events.csv"]
@@ -269,7 +269,7 @@ def test_a_wrong_answer_is_not_written(
     def complain(*_: object) -> None:
         raise WrongAnswer("vertex 3 has 7, expected 5")
 
-    monkeypatch.setattr(run_module, "verify_answer", complain)
+    monkeypatch.setattr(session_module, "verify_answer", complain)
     assert main([*asked, "--verify", "--values", "a.csv", "--top", "2", "--path", "cy"]) == 1
     assert not (tmp_path / "a.csv").exists()
     shown = capsys.readouterr()

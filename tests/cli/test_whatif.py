@@ -14,6 +14,8 @@ from grapin.cli.main import main
 from grapin.sim import replay
 from grapin.sim.families import too_large
 
+pytestmark = pytest.mark.usefixtures("compiled_already")
+
 SMALL = ("rmat:6:4", "--batches", "2", "--batch-size", "8", "--threads", "1")
 
 

@@ -13,6 +13,7 @@ import grapin
 from grapin import Batch, Engine, Graph
 from grapin import trace as tracing
 from grapin.generators import generate
+from grapin.sim import replay
 from grapin.stream import workload
 from grapin.trace import Trace
 
@@ -143,3 +144,20 @@ def test_a_trace_in_its_file_is_not_at_hand_and_one_in_memory_not_finished(tmp_p
         Engine(graph, grapin.BFS(0), device="cpu", trace=True).finish_trace()
     with pytest.raises(grapin.InvalidArgument, match="can be written"):
         Engine(graph, grapin.BFS(0), device="cpu", trace=tmp_path / "absent" / "run.npz")
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_a_device_that_reads_no_lists_is_asked_for_no_trace(tmp_path: Path, *, to_file: bool) -> None:
+    graph = Graph.from_edges([0], [1])
+    path = tmp_path / "run.npz"
+    with pytest.raises(grapin.InvalidArgument, match="device='reference' computes from all edges at once"):
+        Engine(graph, grapin.BFS(0), device="reference", trace=path if to_file else True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_of_the_reference_predicts_nothing() -> None:
+    graph = Graph.from_edges([0], [1])
+    trace = Engine(graph, grapin.BFS(0), device="cpu", trace=True).trace
+    trace.about["device"] = "reference"  # as older versions wrote it
+    with pytest.raises(grapin.InvalidArgument, match="the reference read none"):
+        replay(trace, "bounded", "a5000")

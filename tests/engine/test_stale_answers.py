@@ -161,7 +161,7 @@ def test_an_engine_and_its_answers_say_in_a_sentence_what_to_copy_instead(
 
 @pytest.mark.parametrize("way", COPIES)
 def test_what_a_run_leaves_behind_can_be_copied(way: Callable[[Any], Any]) -> None:
-    engine = grapin.Engine(grapin.load("path:4"), grapin.SSSP({0: 3}), device="reference", trace=True)
+    engine = grapin.Engine(grapin.load("path:4"), grapin.SSSP({0: 3}), device="cpu", trace=True)
     batch = grapin.Batch(insert=[(0, 3, 1)], delete=[(1, 2)], delete_vertices=[2])
     another = way(batch)
     assert another == batch

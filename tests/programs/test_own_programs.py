@@ -44,6 +44,18 @@ class Uncompilable(grapin.Monotone):
         return value + int(str(weight).replace("0", "1"))
 
 
+class Supply(grapin.Monotone):
+    """What is left of an infinite supply behind tolls."""
+
+    name = "supply"
+    better = "larger"
+    source_value = float("inf")
+
+    @staticmethod
+    def edge(value: Any, weight: Any) -> Any:
+        return max(value - weight, 0)
+
+
 def a_graph() -> grapin.Graph:
     return grapin.Graph.from_edges([0, 1], [1, 2], [3, 4])
 
@@ -56,6 +68,14 @@ def test_the_documented_example_gives_the_most_reliable_path() -> None:
     engine.apply(grapin.Batch(delete=[(1, 2)]))
     assert engine.values.tolist() == pytest.approx([1.0, 0.5, 0.3])
     assert engine.path(2) == [0, 2]
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_a_rule_for_whole_numbers_sees_infinity_as_the_largest_of_them_on_every_device(device: str) -> None:
+    graph = grapin.Graph.from_edges([0, 1, 2], [1, 2, 3], [0, 2, 5])
+    engine = grapin.Engine(graph, Supply(0), device=device)
+    infinite, largest = 2**63 - 1, 2**32 - 2
+    assert engine.values.tolist() == [infinite, infinite, largest - 2, largest - 7]
 
 
 def test_the_documented_example_runs_from_the_command_line(

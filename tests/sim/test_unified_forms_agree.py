@@ -50,8 +50,13 @@ def test_they_are_equal_when_host_and_gpu_fight_until_pages_are_pinned_and_beyon
     assert fast.total.remote_lines > 0
 
 
-def test_they_are_equal_when_the_clock_is_set_back_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    fight = [Phase([[(64, 8, 1, False, False)]], [(64, 8, False)]) for _ in range(1500)]
+@pytest.mark.parametrize("iterations", [1, 30])
+def test_they_are_equal_when_the_clock_is_set_back_on_the_way(
+    iterations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fight = [
+        Phase([[(64, 8, 1, False, False)]] * iterations, [(64, 8, False)]) for _ in range(1500 // iterations)
+    ]
     driver = replace(SMALL, lapse=5e-6, pin_threshold=2, pin=3, epoch=4, block_time=1e-6, host_time=1e-6)
     machine = small_machine().with_settings({"host.fault_batch": 1e-6})
     case = Case(make_trace(fight), machine, "none", driver, 4 * SMALL.block)

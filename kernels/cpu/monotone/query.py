@@ -35,12 +35,19 @@ from grapin.kernels.cpu.lists import (
     arrays_of,
     new_tally,
 )
-from grapin.kernels.cpu.monotone import correct, forward, values
+from grapin.kernels.cpu.monotone import correct, forward
 from grapin.kernels.cpu.monotone.correct import orphan_removed
 from grapin.kernels.cpu.monotone.forward import GAVE_UP, SWEEP
-from grapin.kernels.cpu.monotone.journal import Journal, Losses, log_all, new_journal, new_losses
+from grapin.kernels.cpu.monotone.journal import (
+    Journal,
+    Losses,
+    log_all,
+    log_once,
+    new_journal,
+    new_losses,
+    word,
+)
 from grapin.kernels.cpu.monotone.rounds import sweep, sweep_kernels
-from grapin.kernels.cpu.monotone.values import place_vertices
 from grapin.kernels.rules import (
     LOW,
     NO_KEY,
@@ -55,6 +62,7 @@ from grapin.kernels.rules import (
     make_start,
     rebind,
 )
+from grapin.kernels.unbound import SIDES, offer, start_key, weight_at
 from grapin.programs.program import Monotone
 from grapin.programs.starting import source_arrays
 from grapin.system import Repair, System
@@ -72,6 +80,41 @@ def unit_weight(weights: Any, place: int) -> int:  # noqa: ARG001  (the same sig
     return 1
 
 
+def start_keys(vertices: Any, roots: Any, root_keys: Any) -> Any:
+    """Return the key each of the given vertices starts with, `NO_KEY` for none."""
+    keys = np.empty(vertices.size, np.uint32)
+    for i in range(vertices.size):
+        keys[i] = np.uint32(start_key(vertices[i], roots, root_keys))
+    return keys
+
+
+@compiled
+def place_vertices(words: Any, journal: Journal, vertices: Any, keys: Any) -> None:
+    """Make each vertex a root with its key, or unreached where it has none."""
+    for i in range(vertices.size):
+        vertex = vertices[i]
+        log_once(journal, vertex, np.uint32(words[vertex] >> SHIFT))
+        words[vertex] = UNREACHED if keys[i] == NO_KEY else word(keys[i], NO_PARENT)
+
+
+def offered_too_much(words: Any, pulls: Any) -> bool:
+    """Tell whether a vertex without a value is offered one that does not fit its key.
+
+    Asked only when some offer to such a vertex did not: alone that is no error, as a smaller one may follow, when a
+    vertex that settles later has a lighter edge. What counts is where all values have settled.
+    """
+    for side in range(SIDES):
+        starts, degrees, neighbours, weights = pulls[side]
+        for vertex in range(degrees.size):
+            if np.uint32(words[vertex] >> SHIFT) != NO_KEY:
+                continue
+            for i in range(starts[vertex], starts[vertex] + degrees[vertex]):
+                key = np.uint32(words[neighbours[i]] >> SHIFT)
+                if key != NO_KEY and offer(key, weight_at(weights, i)) > np.int64(NO_KEY):
+                    return True
+    return False
+
+
 _KERNELS = (
     correct.orphan_worsened,
     correct.correct,
@@ -81,8 +124,8 @@ _KERNELS = (
     forward.forward,
     forward.close_journal,
     correct.invalidate,
-    values.offered_too_much,
-    values.start_keys,
+    offered_too_much,
+    start_keys,
 )
 _bound: dict[str, SimpleNamespace] = {}
 
