@@ -170,6 +170,17 @@ def pagerank(graph: EdgeSource, damping: float = 0.85) -> NDArray[np.float64]:
         amounts = passed_on
 
 
+def pagerank_step(
+    graph: EdgeSource, ranks: NDArray[np.float64], damping: float = 0.85
+) -> NDArray[np.float64]:
+    """Return the ranks after a step: `damping` of each along its out-edges, or evenly without any, the rest evenly."""
+    arcs = Arcs.of(graph)
+    dangling = arcs.existing & (np.bincount(arcs.source, minlength=arcs.bound) == 0)
+    even = (1.0 - damping + damping * ranks[dangling].sum()) / max(int(arcs.existing.sum()), 1)
+    step: NDArray[np.float64] = np.where(arcs.existing, even + damping * _pass_on(arcs, ranks), 0.0)
+    return step
+
+
 def _pass_on(arcs: Arcs, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
     degrees = np.bincount(arcs.source, minlength=arcs.bound)
     shares = amounts[arcs.source] / degrees[arcs.source]

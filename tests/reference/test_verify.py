@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from grapin import WrongAnswer, reference
 from grapin.reference import NO_PARENT, UNREACHED, ReferenceGraph
+from grapin.reference.verify import error_of_ranks
 from grapin.testing import graphs
 
 Answer = tuple[NDArray[Any], NDArray[np.int64]]
@@ -180,3 +181,20 @@ def test_ranks_are_held_against_both_tolerances() -> None:
             reference.verify_pagerank(graph, ranks + np.array([0, bad, 0]))
     with pytest.raises(WrongAnswer, match=r"off by .* in sum, expected at most 1e-09"):
         reference.verify_pagerank(graph, ranks + 1e-8, total_error=1e-9)
+
+
+@given(
+    graphs(),
+    st.sampled_from([0.0, 0.5, 0.85, 0.99]),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0, 1e-9, 1e-3, 1]),
+)
+def test_one_step_of_the_power_iteration_bounds_the_error_of_any_ranks(
+    start: dict[str, Any], damping: float, seed: int, wrong: float
+) -> None:
+    graph = ReferenceGraph.from_edges(**start)
+    expected = reference.pagerank(graph, damping)
+    ranks = expected + wrong * np.random.default_rng(seed).normal(size=graph.bound)
+    error = np.abs(ranks - expected).sum()
+    bound = error_of_ranks(graph, ranks, damping)
+    assert error - 1e-12 <= bound <= 1e-9 + (1 + damping) / (1 - damping) * error
