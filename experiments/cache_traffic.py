@@ -21,7 +21,6 @@ from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import ORIGINALS
 from experiments.reads import weighted
 from grapin.cache import CacheSettings, replay
-from grapin.cache.settings import ELEMENT
 from grapin.counters import Counters
 from grapin.edges import EdgeList
 from grapin.engine import Engine
@@ -32,6 +31,7 @@ from grapin.programs.program import Program
 from grapin.session import Session
 from grapin.stream import Stream, workload
 from grapin.trace import Trace
+from grapin.units import ELEMENT
 
 Mask = NDArray[np.bool_]
 

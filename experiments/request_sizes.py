@@ -19,7 +19,8 @@ from grapin.engine import Engine
 from grapin.graph import Graph
 from grapin.loading import load
 from grapin.programs import BFS
-from grapin.sim.access import WARP, count_thread_reads
+from grapin.sim.access import count_thread_reads
+from grapin.units import WARP
 
 KRONECKER, UNIFORM = "rmat:18:16", "er:262144:4194304"
 """GAP-kron and GAP-urand have 16 undirected edges a vertex too, at 2^27 vertices."""

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-REQUEST_SIZES = (32, 64, 96, 128)
+from grapin.units import LINE, SECTOR
+
+REQUEST_SIZES = tuple(range(SECTOR, LINE + 1, SECTOR))
 """Bytes a GPU warp may ask for in one request to host memory: one to four sectors of a 128-byte line."""
 
 
@@ -64,7 +66,7 @@ class Counters:
     @property
     def sectors(self) -> int:
         """How many 32-byte sectors that is."""
-        return self.bytes // 32
+        return self.bytes // SECTOR
 
     def moved_by(self, transfer: str) -> "Counters":
         """Return the same reads under a system that moves data this way: only zero-copy sends requests."""

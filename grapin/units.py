@@ -1,8 +1,18 @@
-"""Bytes, counts and durations as people write and read them."""
+"""What memory is read in, and bytes, counts and durations as people write and read them."""
 
 import re
 
 from grapin.errors import InvalidArgument
+
+ELEMENT = 4
+"""Bytes of a neighbour, and of a weight."""
+SECTOR, LINE = 32, 128
+"""Bytes of the smallest and the largest request of a GPU's warp: a line of its caches, in four sectors (CUDA C++ Best
+Practices Guide, "Coalesced Access to Global Memory")."""
+PAGE = 4096
+"""Bytes of the pages in which host memory is counted and PCIe requests end."""
+WARP = 32
+"""Lanes of a warp."""
 
 _BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _DECIMAL = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

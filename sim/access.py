@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.counters import Counters
+from grapin.units import SECTOR
 
-SECTOR = 32
-WARP = 32
 _BLOCK = 1 << 22
 """So many elements are expanded at a time, whatever the trace's length."""
 

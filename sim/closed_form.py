@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from grapin.sim.links import Link
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Costs
+from grapin.units import SECTOR
 from grapin.validation import check_integer
 
 
@@ -114,9 +115,6 @@ def _transfer(
         "host memory": host_bytes / machine.host.bandwidth,
     }
     return Transfer(payload, requests, completions, writes, down, up, host_bytes, times)
-
-
-SECTOR = 32
 
 
 def hardware_counters(transfer: Transfer, link: Link) -> dict[str, int]:

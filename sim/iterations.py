@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from grapin.compiled import compiled
 from grapin.sim.machine import Machine
 from grapin.trace import Trace
+from grapin.units import ELEMENT, SECTOR
 
 Numbers = NDArray[np.int64]
 
@@ -117,16 +118,14 @@ def _add_up(
         table[9, place] += (asked - found) * (((starts[row] + length - 1) >> 10) - (starts[row] >> 10) + 1)
 
 
-_SECTOR = 32
 _SECTORS_OF_A_LIST = 2
-_ELEMENT = 4
 
 
 def device_seconds(
     iterations: Iterations, machine: Machine, *, resident: bool = False
 ) -> NDArray[np.float64]:
     """Return how long the device's memory is busy in each iteration; `resident` when it holds every list."""
-    words = _SECTOR * (iterations.edges + _SECTORS_OF_A_LIST * iterations.lists)
-    own = _ELEMENT * (iterations.elements if resident else iterations.held_elements)
+    words = SECTOR * (iterations.edges + _SECTORS_OF_A_LIST * iterations.lists)
+    own = ELEMENT * (iterations.elements if resident else iterations.held_elements)
     busy: NDArray[np.float64] = (words + own) / machine.gpu.bandwidth
     return busy

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from grapin.sim.machine import Machine
 from grapin.sim.oracle.requests import KINDS, SECTOR, first_sector, request_bytes
+from grapin.units import PAGE
 from grapin.validation import check_integer
 
 TICKS_PER_SECOND = 10**15
-PAGE = 4096
-"""The copy engine's step, as far as tags and credits allow: asked for and answered as one."""
 
 
 class Cost(NamedTuple):
@@ -76,13 +75,13 @@ class Path:
 
     @cached_property
     def read_burst(self) -> int:
-        """How many bytes the copy engine asks for in one step."""
+        """How many bytes the copy engine asks for in one step: a page, as far as tags and credits allow."""
         packets = min(self.tags, self.request_credits or self.tags)
         return min(PAGE, packets * self.machine.link.read_request)
 
     @cached_property
     def write_burst(self) -> int:
-        """How many bytes the copy engine sends in one step."""
+        """How many bytes the copy engine sends in one step: a page, as far as credits allow."""
         return min(PAGE, (self.write_credits or PAGE) * self.machine.link.payload)
 
     @cached_property

@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
 from grapin.counters import REQUEST_SIZES
-from grapin.sim.access import WARP, count_thread_reads
+from grapin.sim.access import count_thread_reads
 from grapin.sim.iterations import Iterations
 from grapin.sim.oracle.requests import BARRIER, CAPACITY, KINDS, request_bytes
 from grapin.sim.path import TICKS_PER_SECOND, Cost, Path, to_seconds
 from grapin.trace import Trace
+from grapin.units import WARP
 from grapin.validation import check_integer
 
 UP, MEMORY, DOWN, TAG, CREDIT, STATE = range(6)

@@ -41,11 +41,11 @@ from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
 from grapin.session import Session
 from grapin.sim import MACHINES
 from grapin.sim.closed_form import copy_to_device, read_requests
-from grapin.sim.oracle.requests import SECTOR
 from grapin.sim.prediction import Costs
 from grapin.stream import Stream, workload
 from grapin.system import Repair, recorder
 from grapin.trace import Trace
+from grapin.units import SECTOR
 
 MACHINE = "a5000"
 """Grapin's (section 7)."""

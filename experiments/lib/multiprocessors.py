@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-WARP = 32
+from grapin.units import WARP
+
 REGISTERS = 64 * 1024
 """Registers of a multiprocessor, on all capabilities here: max_registers_per_multiprocessor, see `LIMITS`."""
 PARTITIONS = 4

@@ -15,7 +15,8 @@ How often each list was read in the last batches: one saturating byte a list and
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.cache.settings import ELEMENT, CacheSettings
+from grapin.cache.settings import CacheSettings
+from grapin.units import ELEMENT, SECTOR
 
 NOWHERE = -1
 
@@ -227,8 +228,6 @@ class AccessWindow:
         return [(self._current - age) % rows for age in range(rows)]
 
 
-SECTOR = 32
-"""Bytes of the smallest request to host memory."""
 PER_SECTOR = SECTOR // ELEMENT
 
 

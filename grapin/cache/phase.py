@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.cache.chunks import SECTOR, Places
+from grapin.cache.chunks import Places
 from grapin.cache.policies import NOTHING
 from grapin.cache.records import Observed, Plan, Step, count_phase
 from grapin.counters import Counters
+from grapin.units import SECTOR
 
 if TYPE_CHECKING:
     from grapin.cache.cache import HotCache

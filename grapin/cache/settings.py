@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from grapin.errors import InvalidArgument
-from grapin.units import parse_bytes
+from grapin.units import ELEMENT, parse_bytes
 from grapin.validation import check_choice, check_integer, refuse
 
 POLICIES = ("none", "published", "adaptive", "oracle")
@@ -12,8 +12,6 @@ CHUNK = 32 * 2**20
 """Bytes of a chunk; the size that the paper uses (Grapin §7, setup)."""
 WINDOW = 3
 """Batches whose reads count; the paper's choice too (Grapin §5.1)."""
-ELEMENT = 4
-"""Bytes of a neighbour, and of a weight."""
 PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 """A part of the bytes of all edges, for a cache or for the memory of a GPU."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Batch
 from grapin.cache import read_settings
-from grapin.cache.settings import ELEMENT, CacheSettings
+from grapin.cache.settings import CacheSettings
 from grapin.device import Cache, CachingDevice, Device, Query, Work, check_tracing, open_device
 from grapin.engine.answer import Answer, QueryReport, Report
 from grapin.errors import AnswersLost, GrapinError, InvalidArgument
@@ -27,6 +27,7 @@ from grapin.programs.check import check_program
 from grapin.programs.program import Monotone, Program
 from grapin.system import Resident, System, find_runnable
 from grapin.trace import Trace, TraceWriter
+from grapin.units import ELEMENT
 from grapin.validation import check_integer
 
 Asked = str | int | CacheSettings

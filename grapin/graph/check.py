@@ -14,8 +14,8 @@ from grapin.graph.index import (
     index_size_class,
     next_free_block,
 )
-from grapin.graph.memory import LINE_BYTES
 from grapin.graph.packed import SLOTS_TAKEN, USED_LINES, Column, PackedLists, Positions, used_lines, wide
+from grapin.units import LINE
 
 Problem = tuple[int, int]
 """The code of a broken invariant and the vertex it is broken at; code 0 is none."""
@@ -59,10 +59,10 @@ def _report(name: str, problem: Problem) -> None:
 
 def _check_layout(name: str, adjacency: Adjacency, edges: int) -> None:
     lists, bound = adjacency.lists, adjacency.bound
-    if adjacency.aligned and lists.neighbours.ctypes.data % LINE_BYTES:
-        raise CorruptGraph(f"{name}-direction: the neighbours do not start on a {LINE_BYTES}-byte boundary")
-    if adjacency.aligned and len(lists.weights) and lists.weights.ctypes.data % LINE_BYTES:
-        raise CorruptGraph(f"{name}-direction: the weights do not start on a {LINE_BYTES}-byte boundary")
+    if adjacency.aligned and lists.neighbours.ctypes.data % LINE:
+        raise CorruptGraph(f"{name}-direction: the neighbours do not start on a {LINE}-byte boundary")
+    if adjacency.aligned and len(lists.weights) and lists.weights.ctypes.data % LINE:
+        raise CorruptGraph(f"{name}-direction: the weights do not start on a {LINE}-byte boundary")
     if len(lists.weights) != (0 if adjacency.weight_dtype is None else len(lists.neighbours)):
         raise CorruptGraph(
             f"{name}-direction: {len(lists.weights)} weights for {len(lists.neighbours)} places"

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-
-LINE_BYTES = 128
-"""One memory transaction of a GPU at its widest; lists that start on it are read in the fewest requests."""
+from grapin.units import LINE
 
 PAGE_BYTES = mmap.PAGESIZE
 """What the operating system maps, and CUDA pins, at a time."""
@@ -63,7 +61,9 @@ def _problem(given: Any, count: int, dtype: np.dtype[Any], *, aligned: bool) -> 
         return "an array that can be written to"
     if len(given) < count:
         return f"at least {count} elements, not {len(given)}"
-    boundary = LINE_BYTES if aligned else dtype.itemsize
+    boundary = (
+        LINE if aligned else dtype.itemsize
+    )  # lists that start on a line are read in the fewest requests
     if given.ctypes.data % boundary:
         return f"memory that starts on a {boundary}-byte boundary"
     return None

@@ -13,9 +13,10 @@ from grapin.errors import InvalidFile
 from grapin.measured.measured import KINDS, Measured
 from grapin.measured.nsight import read_nsight_compute, read_nsight_systems
 from grapin.measured.run import read_run
-from grapin.sim.closed_form import SECTOR, port_bytes
+from grapin.sim.closed_form import port_bytes
 from grapin.sim.machine import Machine
 from grapin.sim.prediction import Prediction
+from grapin.units import SECTOR
 
 
 @dataclass(frozen=True)

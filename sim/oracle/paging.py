@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from grapin.sim.machine import Machine
 from grapin.sim.oracle.driver import DriverState
-from grapin.sim.paging.memory import COUNTED, ELEMENT, Layout, UnifiedReplay, UnifiedVolumes
+from grapin.sim.paging.memory import COUNTED, Layout, UnifiedReplay, UnifiedVolumes
 from grapin.sim.paging.parameters import DRIVER, Driver, Setting
 from grapin.sim.paging.replay import arrays_moved, blocks_of, pages_written
 from grapin.sim.timeline import Timeline
 from grapin.trace import Trace
 
+ELEMENT = 4
 LINE = 128
 
 

@@ -21,9 +21,7 @@ from grapin.compiled import kernel
 from grapin.sim.paging.parameters import Driver, Setting
 from grapin.sim.path import to_seconds, to_ticks
 from grapin.trace import Trace
-
-ELEMENT = 4
-"""Bytes of a neighbour's id, and of a weight."""
+from grapin.units import ELEMENT, LINE, PAGE
 
 
 @dataclass(frozen=True)
@@ -97,13 +95,13 @@ class UnifiedVolumes:
     """Faults answered by pinning the page, for the same reason."""
     ticks: int = 0
     """How long all of it took."""
-    page: int = 4096
+    page: int = PAGE
     """Bytes of a page."""
 
     @property
     def bytes_in(self) -> int:
         """Bytes from host to GPU: pages, and lines of pages that stay."""
-        return self.moved_in * self.page + self.remote_lines * 128
+        return self.moved_in * self.page + self.remote_lines * LINE
 
     @property
     def bytes_out(self) -> int:

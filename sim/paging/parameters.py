@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from grapin.sim.machine import Machine
 from grapin.sim.path import Path, to_ticks
+from grapin.units import LINE
 from grapin.validation import check_choice, check_integer, refuse
 
 Advice = Literal["none", "read-mostly", "preferred-host", "preferred-gpu"]
@@ -70,7 +71,7 @@ class Driver:
     """A fault of the host, its copy aside; no source: as a block's."""
 
     def __post_init__(self) -> None:
-        if check_integer("page", self.page, least=128).bit_count() != 1:
+        if check_integer("page", self.page, least=LINE).bit_count() != 1:
             refuse("page", self.page, "be a power of two")
         for name, unit in (("big_page", self.page), ("block", self.big_page)):
             size = check_integer(name, getattr(self, name), least=unit)
@@ -112,7 +113,7 @@ class Costs:
     def on(cls, machine: Machine, driver: Driver) -> "Costs":
         """Work them out for a machine: a stream of pages goes as fast as the slowest station of its way lets it."""
         way = Path(machine)
-        into, out, line = way.read_cost(driver.page), way.write_cost(driver.page), way.read_cost(128)
+        into, out, line = way.read_cost(driver.page), way.write_cost(driver.page), way.read_cost(LINE)
         return cls(
             batch=to_ticks(machine.host.fault_batch),
             block=to_ticks(driver.block_time),

@@ -19,7 +19,6 @@ from grapin.sim.machine import Machine
 from grapin.sim.paging.driver import host_takes, host_writes, serve_batch
 from grapin.sim.paging.memory import (
     COUNTED,
-    ELEMENT,
     HELD_BLOCKS,
     NOW,
     REMOTE,
@@ -37,6 +36,7 @@ from grapin.sim.paging.memory import (
 from grapin.sim.paging.parameters import DRIVER, Driver, Setting
 from grapin.sim.paging.thrashing import Histories, make_histories
 from grapin.trace import Trace
+from grapin.units import ELEMENT
 
 _ELEMENT_SHIFT, _LINE_SHIFT = 2, 7
 

@@ -44,6 +44,7 @@ from grapin.sim.transfer.costs import (
 from grapin.sim.transfer.zero_copy import replay_zero_copy
 from grapin.system import Filter, Hybrid, HybridReleased, System, Transfer
 from grapin.trace import Trace
+from grapin.units import ELEMENT, LINE
 from grapin.validation import check_integer, refuse
 
 Numbers = NDArray[np.int64]
@@ -51,8 +52,6 @@ Numbers = NDArray[np.int64]
 _HYBRID, _RELEASED = Hybrid(), HybridReleased()
 PARTITION = _HYBRID.partition
 """Bytes of one partition where nobody says."""
-ELEMENT = 4
-LINE = 128
 
 
 class Choice(IntEnum):

@@ -12,9 +12,7 @@ from grapin.sim.prediction import Costs, Seconds
 from grapin.sim.transfer.costs import costs_of, in_streams, read_counters, with_copies
 from grapin.system import System
 from grapin.trace import Trace
-from grapin.units import format_bytes
-
-_ELEMENT = 4
+from grapin.units import ELEMENT, format_bytes
 
 
 def resident_costs(trace: Trace, system: System, machine: Machine, **_: Any) -> list[Costs]:
@@ -22,7 +20,7 @@ def resident_costs(trace: Trace, system: System, machine: Machine, **_: Any) -> 
     phases = len(trace.phases["version"])
     arrays = int(trace.reads["arrays"].max(initial=1))
     slots = trace.phases["out_slots"] + trace.phases["in_slots"]
-    needed = int(slots.max(initial=0)) * _ELEMENT * arrays
+    needed = int(slots.max(initial=0)) * ELEMENT * arrays
     if needed > machine.gpu.memory:
         raise InvalidArgument(
             f"system={system.name!r} must have a GPU that holds {format_bytes(needed)} of lists, "
@@ -49,7 +47,7 @@ def _sent(trace: Trace, arrays: int) -> "np.ndarray[tuple[int], np.dtype[np.int6
         sent[phase] = trace.changes["length"][changed].sum(dtype=np.int64)
     if len(sent):
         sent[0] = trace.phases["out_slots"][0] + trace.phases["in_slots"][0]
-    return sent * _ELEMENT * arrays
+    return sent * ELEMENT * arrays
 
 
 def _copying(machine: Machine, size: int) -> Costs:

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grapin import Batch, EdgeList, Graph, InvalidArgument, load
-from grapin.graph.memory import LINE_BYTES, aligned_empty
+from grapin.graph.memory import aligned_empty
 from grapin.graph.packed import Lists, Snapshot
 from grapin.pool import lay_out, map_value
 from grapin.testing import MutationStream, mutation_streams
+from grapin.units import LINE
 
 Copy = Callable[[Any], Any]
 
@@ -109,7 +110,7 @@ def test_a_copy_of_a_hub_keeps_its_index_and_its_alignment(way: Copy) -> None:
     another = way(graph)
     assert another.memory()["out.index"] == graph.memory()["out.index"] > 5000
     for lists in (another.snapshot().out, another.snapshot().in_):
-        assert lists.neighbours.ctypes.data % LINE_BYTES == 0
+        assert lists.neighbours.ctypes.data % LINE == 0
     another.apply(Batch(delete=[(0, 77)]))
     another.check()
 
