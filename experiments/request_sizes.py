@@ -2,8 +2,8 @@
 
 The lists are those of a breadth-first search from the vertex with most edges: each reached vertex's list once, level by
 level. They lie in memory as EMOGI (PVLDB 14(2)) has them: one after the other without gaps, 8 bytes an element. The
-three ways to read them are explained in `grapin.sim.access`. Published figures stand beside ours; they were measured on
-a V100 on graphs a hundred times as large, of which GK and GU are of the families that `rmat` and `er` make.
+three ways to read them are explained in `grapin.sim.stations`. Published figures stand beside ours; they were measured
+on a V100 on graphs a hundred times as large, of which GK and GU are of the families that `rmat` and `er` make.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from grapin.engine import Engine
 from grapin.graph import Graph
 from grapin.loading import load
 from grapin.programs import BFS
-from grapin.sim.access import count_thread_reads
+from grapin.sim.stations import count_thread_reads
 from grapin.units import WARP
 
 KRONECKER, UNIFORM = "rmat:18:16", "er:262144:4194304"

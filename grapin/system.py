@@ -53,7 +53,7 @@ class ZeroCopy(Transfer):
 
     name: ClassVar[str] = "zero-copy"
     access: Access = "aligned"
-    """How threads walk a list; see `grapin.sim.access`."""
+    """How threads walk a list; see `grapin.sim.stations`."""
     alone: int = ALONE
     """Up to so many elements a list is read by one warp, which waits for each line of it."""
 

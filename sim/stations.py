@@ -1,19 +1,26 @@
-"""`Stations`: the times of the event model, without its events.
+"""`Stations`: the times of the event model, without its events; `Replayed`: what reads take at them, by iteration.
 
 Everything passes the stations of a `Path` in the order in which it was sent. So a request's times follow from those of
 a few requests before it: it leaves when the wire is free and when the request that had its tag, as many places before
 as there are tags, is answered; it waits for host memory behind the one before it, and so does its answer for the wire
 down. That is a handful of maxima and sums a request, in whole ticks, and gives what the event model gives, exactly;
-filling the pipeline, being bound by tags or by the link, and draining need no formulas of their own.
+filling the pipeline, being bound by tags or by the link, and draining need no formulas of their own. A copy that has
+the link to itself passes the same stations.
 
-`Replayed`: what the reads of a trace take, iteration by iteration, as the event model and the fast replay say it.
+Lists walked by single threads and lists loaded into a cache have no order on the link that would mean anything: of
+their requests only the number of each size is known, and they pass as evenly mixed as these numbers allow.
 
-Mixes: requests of which only the number of each size is known, sent in an even mixture.
+How threads walk a list decides its requests. Three ways are known, each better than the last (EMOGI, PVLDB 14(2),
+section 4):
 
-Lists walked by single threads and lists loaded into a cache have no order on the link that would mean anything; they
-pass the same stations as all other requests, mixed as evenly as their numbers allow.
+- **naive**: a thread walks a list, 32 lists side by side in a warp. In one step each thread reads one element; what
+  falls into one 128-byte line is one request of that line's 32-byte sectors. Threads are far apart in memory, so
+  nearly every request is one sector.
+- **merged**: a warp walks a list, 128 bytes a step from where the list starts, so that a step mostly straddles two
+  lines.
+- **aligned**: a warp begins at the line in which the list starts, and leaves out what lies before it.
 
-The fast form of the copy engine: how long one copy takes that has the link to itself.
+The last two are `grapin.counters.count_reads` with `aligned=False` and `aligned=True`; the first is counted here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +31,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
-from grapin.counters import REQUEST_SIZES
-from grapin.sim.access import count_thread_reads
+from grapin.counters import REQUEST_SIZES, Counters
 from grapin.sim.iterations import Iterations
 from grapin.sim.oracle.requests import BARRIER, CAPACITY, KINDS, request_bytes
 from grapin.sim.path import TICKS_PER_SECOND, Cost, Path, to_seconds
 from grapin.trace import Trace
-from grapin.units import WARP
+from grapin.units import SECTOR, WARP
 from grapin.validation import check_integer
+
+_BLOCK = 1 << 22
+"""So many elements are expanded at a time, whatever the trace's length."""
+
+Numbers = NDArray[np.int64]
+
+
+def count_thread_reads(
+    warps: Numbers, starts: Numbers, lengths: Numbers, *, element: int = 4, kept: bool = True
+) -> Counters:
+    """Count lists that single threads walk; rows of one warp, which lie together, go step by step.
+
+    Starts and lengths count elements of `element` bytes. A thread asks again when it enters a new sector, if what it
+    has read of a sector is `kept` until it is through; else for every element. A GPU's caches are between the two.
+    """
+    sizes = np.zeros(4, np.int64)
+    some = lengths > 0
+    warps, starts, lengths = warps[some], starts[some].astype(np.int64), lengths[some].astype(np.int64)
+    for rows in _blocks(warps, lengths):
+        sizes += _requests(warps[rows], starts[rows], lengths[rows], SECTOR // element, kept=kept)
+    ends = (starts + lengths) * element - 1
+    pages = int(((ends >> 12) - (starts * element >> 12) + 1).sum())
+    return Counters.of(int(lengths.sum()), len(lengths), sizes.tolist(), pages)
+
+
+def _blocks(warps: Numbers, lengths: Numbers) -> Iterator[slice]:
+    """Cut where a warp ends, so that a block has few elements more than it may expand."""
+    ends = np.append(np.flatnonzero(np.diff(warps)) + 1, len(warps)) if len(warps) else np.empty(0, np.int64)
+    through = np.cumsum(lengths)
+    begin = 0
+    while begin < len(warps):
+        before = int(through[begin - 1]) if begin else 0
+        fits = int(np.searchsorted(through, before + _BLOCK, "right"))
+        place = int(np.searchsorted(ends, max(fits, begin + 1), "right")) - 1
+        end = int(ends[place]) if place >= 0 and ends[place] > begin else int(ends[place + 1])
+        yield slice(begin, end)
+        begin = end
+
+
+def _requests(
+    warps: Numbers, starts: Numbers, lengths: Numbers, per_sector: int, *, kept: bool
+) -> NDArray[np.int64]:
+    """Return how many requests of one to four sectors the steps of these warps make."""
+    first = starts // per_sector
+    times = (starts + lengths - 1) // per_sector - first + 1 if kept else lengths
+    row = np.repeat(np.arange(len(starts)), times)
+    turn = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
+    if kept:
+        sector = first[row] + turn
+        step = np.maximum(0, sector * per_sector - starts[row])
+    else:
+        step = turn
+        sector = (starts[row] + turn) // per_sector
+    warp = warps[row]
+    order = np.lexsort((sector, step, warp))
+    warp, step, sector = warp[order], step[order], sector[order]
+    same = (warp[1:] == warp[:-1]) & (step[1:] == step[:-1])
+    fresh = np.append(True, ~(same & (sector[1:] == sector[:-1])))
+    begins = np.append(True, ~(same & (sector[1:] >> 2 == sector[:-1] >> 2)))
+    request = np.cumsum(begins) - 1
+    return np.bincount(np.bincount(request[fresh]) - 1, minlength=4)
+
 
 UP, MEMORY, DOWN, TAG, CREDIT, STATE = range(6)
 """Places in the state: until when each station is taken, and whose tag and credit the next request gets."""
@@ -208,12 +276,12 @@ def copy_ticks(path: Path, size: int, *, to_host: bool = False) -> int:
     burst, cost = (path.write_burst, path.write_cost) if to_host else (path.read_burst, path.read_cost)
     whole, tail = divmod(size, burst)
     stations = Stations(path, [cost(burst), cost(max(1, tail))], path.bursts, writing=to_host)
-    for codes in _blocks(whole, tail):
+    for codes in _codes_in_pieces(whole, tail):
         ticks, _ = stations.serve(codes, int(codes[-1] == BARRIER))
     return int(ticks[0])
 
 
-def _blocks(whole: int, tail: int) -> Iterator[NDArray[np.uint8]]:
+def _codes_in_pieces(whole: int, tail: int) -> Iterator[NDArray[np.uint8]]:
     for _ in range(whole // CAPACITY):
         yield np.full(CAPACITY, _WHOLE, np.uint8)
     rest = [_WHOLE] * (whole % CAPACITY) + [_TAIL] * (tail > 0) + [BARRIER]

@@ -20,7 +20,7 @@ from grapin.engine import Engine
 from grapin.engine.selftest import edge_allocation
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.graph import Graph
-from grapin.programs.find import find_program
+from grapin.programs import find_program
 from grapin.programs.program import Monotone, Program
 from grapin.stream import Stream
 from grapin.system import System, find_runnable

@@ -17,14 +17,14 @@ from grapin.bench.peers import LIBRARIES
 from grapin.bench.records import Summary, read_records, record, write_records
 from grapin.bench.suite import SUITES, Case, Prepare, Suite, find_suite
 from grapin.cli.main import WRONG, ended_by
-from grapin.cli.renames import Renamed, argument
+from grapin.cli.options import Renamed, argument
 from grapin.cli.tables import print_table
 from grapin.cli.workload import prepare
 from grapin.device import DEVICES
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import check_outputs, write_whole
-from grapin.programs.find import PROGRAMS
+from grapin.programs import PROGRAMS
 from grapin.progress import progress
 from grapin.system import RUNNABLE
 from grapin.units import format_bytes, format_count, format_seconds

@@ -28,9 +28,7 @@ from grapin.device import DEVICES, open_device
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
 from grapin.measured.compare import Row, compare, read_measured
-from grapin.measured.measured import KINDS, Measured
-from grapin.measured.nvml import count_port
-from grapin.measured.run import from_record
+from grapin.measured.measured import KINDS, Measured, count_port, from_record
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import Advance, progress
 from grapin.session import Session

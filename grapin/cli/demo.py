@@ -16,13 +16,14 @@ from rich.status import Status
 from grapin.bench.machine import processor
 from grapin.cache.settings import read_settings
 from grapin.cli.options import (
+    Renamed,
+    argument,
     gpu_memory_option,
     oversubscribe_option,
     read_edges,
     reading_options,
     seed_option,
 )
-from grapin.cli.renames import Renamed, argument
 from grapin.cli.tables import print_table
 from grapin.cli.workload import check_remaining, fitting_size
 from grapin.counters import Counters

@@ -14,8 +14,7 @@ import click
 
 from grapin.bench.machine import CHANGES, commit
 from grapin.cli.main import MISSED
-from grapin.cli.options import cluster_option
-from grapin.cli.renames import Renamed
+from grapin.cli.options import Renamed, cluster_option
 from grapin.errors import InvalidArgument, MissingDependency
 from grapin.outputs import check_outputs
 from grapin.pool import spread

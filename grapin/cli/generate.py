@@ -2,8 +2,15 @@
 
 import click
 
-from grapin.cli.options import draw_weights, graph_argument, seed_option, weight_range, weights_option
-from grapin.cli.renames import Renamed, flag
+from grapin.cli.options import (
+    Renamed,
+    draw_weights,
+    flag,
+    graph_argument,
+    seed_option,
+    weight_range,
+    weights_option,
+)
 from grapin.files.write import write_edges
 from grapin.generators import generate
 from grapin.units import format_count

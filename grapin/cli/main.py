@@ -1,14 +1,11 @@
-"""`grapin`: the entry point, which finds commands and turns every expected failure into one sentence.
+"""`grapin`: the entry point, which finds commands and turns every expected failure into one sentence and an exit code.
 
 To add a command, write `grapin/cli/NAME.py` with a `command` made by click, and add it to `COMMANDS`.
 A command's module is imported when it is needed, so that `grapin --help` does not load Numba.
 
-Refusals in the words of the command line: what Python calls `batch_size=0` is `--batch-size 0` there.
-
 Everything below the command line says `name=value must ...`, with the argument that a caller in Python gave. Only here
 is it known that the caller typed an option: so sentences are put into its words when they are printed, in one place.
-
-What the command line returns to the shell; 0 is success.
+One line on stderr says when something has to be compiled, so that nobody wonders what the first run waits for.
 """
 
 import os
@@ -22,10 +19,47 @@ from importlib import import_module
 import click
 
 from grapin import __version__
-from grapin.cli import compiling
+from grapin.compilations import NOT_KEPT, Compilation, watchers
 from grapin.errors import GrapinError
 from grapin.interrupts import Terminated, heard_terminations
+from grapin.progress import bar_is_shown
 from grapin.spool import kept_spools
+
+
+class Line:
+    """What was compiled so far: written once, and on a terminal kept up to date in place."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._written = False
+
+    def __call__(self, compilation: Compilation) -> None:
+        """Note one compilation that begins or is over."""
+        if sys.stderr is None:
+            return
+        if not self._written:
+            where = NOT_KEPT if compilation.kept is None else "kept beside the source and for every later run"
+            if compilation.kept is not None and not compilation.kept.endswith("__pycache__"):
+                where = f"kept in {compilation.kept}"
+            click.echo(f"Compiling for this machine, once: usually 10 to 40 s; {where}", err=True)
+            self._written = True
+        self._seconds += compilation.seconds or 0.0
+        if sys.stderr.isatty() and not bar_is_shown():
+            done = compilation.number - (compilation.seconds is None)
+            click.echo(f"\r{done} functions compiled, {self._seconds:.0f} s\x1b[K", err=True, nl=False)
+
+    def end(self) -> None:
+        """Leave the terminal's line when the command is over."""
+        if self._written and sys.stderr is not None and sys.stderr.isatty():
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def watch() -> Line:
+    """Begin to say what is compiled."""
+    line = Line()
+    watchers[:] = [line]
+    return line
+
 
 WRONG = 1
 """A verifier found a value that is not right: a defect of ours, not of the command."""
@@ -151,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    line = compiling.watch()
+    line = watch()
     try:
         code = commands.main(arguments, prog_name="grapin", standalone_mode=False)
         if sys.stdout is not None:  # None where the shell has closed it

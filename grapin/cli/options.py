@@ -1,7 +1,11 @@
-"""What commands share: the GRAPH argument, how its file is to be understood, the seed, and who does the work."""
+"""Options that commands share: the GRAPH argument, how its file is to be understood, the seed, who does the work.
+
+One concept has one name in all commands, so a few options had to take the name that the others had. Who types the old
+one (a script, a habit) gets what it meant, and a note that says what it is called now; the help does not list it.
+"""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -163,3 +167,56 @@ def draw_weights(edges: EdgeList, low_high: tuple[int, int] | None, seed: int) -
     low, high = low_high
     drawn = Draws(seed, "weights").below(high - low + 1, len(edges)) + low
     return replace(edges, weight=drawn.astype(np.int32))
+
+
+Rename = str | Callable[[str], list[str]]
+"""The option's name now, or a function of its value (empty for a flag) that returns what to type instead."""
+
+
+class Renamed(click.Command):
+    """A command with options that had other names: `renamed` says of each old one what it is now."""
+
+    def __init__(self, *arguments: Any, renamed: Mapping[str, Rename], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.renamed = renamed
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Replace old names before click looks at them; behind `--` there are none."""
+        end = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, [*_now(self.renamed, args[:end]), *args[end:]])
+
+
+def flag(*now: str) -> Callable[[str], list[str]]:
+    """Stand for a flag that takes no value."""
+
+    def typed(_value: str) -> list[str]:
+        return list(now)
+
+    typed.takes_value = False  # type: ignore[attr-defined]
+    return typed
+
+
+def argument(value: str) -> list[str]:
+    """Stand for an option whose value is an argument now."""
+    return [value]
+
+
+def _now(renamed: Mapping[str, Rename], given: list[str]) -> list[str]:
+    found: list[str] = []
+    rest = iter(given)
+    for one in rest:
+        old, equals, value = one.partition("=")
+        rename = renamed.get(old)
+        if rename is None:
+            found.append(one)
+            continue
+        if isinstance(rename, str):
+            found.append(rename + equals + value)
+            shown = rename
+        else:
+            if not equals and getattr(rename, "takes_value", True):
+                value = next(rest, "")
+            found += rename(value)
+            shown = " ".join(rename(value)) or "left out"
+        click.echo(f"grapin: note: {old} is {shown} now", err=True)
+    return found

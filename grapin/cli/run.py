@@ -44,7 +44,7 @@ from grapin.engine import Report
 from grapin.errors import WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
-from grapin.programs.find import PROGRAMS, find_program
+from grapin.programs import PROGRAMS, find_program
 from grapin.programs.program import Monotone, Program
 from grapin.progress import progress
 from grapin.session import BatchFailed, Session

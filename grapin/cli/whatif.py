@@ -27,10 +27,10 @@ from grapin.cli.plots import check_plot, plot
 from grapin.cli.recording import Recording, check_unrun, is_trace, record
 from grapin.cli.tables import print_table
 from grapin.cli.workload import BATCH_SIZE, BATCHES, SAMPLED
-from grapin.cluster import check_cluster
 from grapin.errors import InvalidArgument
 from grapin.files.write import write_edges
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
+from grapin.pool import check_cluster
 from grapin.progress import progress
 from grapin.sim.extrapolate import LOCAL, Extrapolated, Member, check_sizes, predict_large, steps
 from grapin.sim.families import (

@@ -1,7 +1,41 @@
-"""Programs: what can be kept fresh, one file each, found by name."""
+"""Programs: what can be kept fresh, one file each, found by name; `FILE.py:NAME` is one of the user's own."""
 
+import inspect
+
+from grapin.errors import InvalidArgument
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.pagerank import PageRank
-from grapin.programs.program import Monotone, Program
+from grapin.programs.pagerank import PageRank, check_subclass
+from grapin.programs.program import Monotone, Program, check_class
+from grapin.user_code import is_user_code, load_user_code
+from grapin.validation import check_choice
 
-__all__ = ["BFS", "SSSP", "SSWP", "ConnectedComponents", "Monotone", "PageRank", "Program"]
+__all__ = [
+    "BFS",
+    "PROGRAMS",
+    "SSSP",
+    "SSWP",
+    "ConnectedComponents",
+    "Monotone",
+    "PageRank",
+    "Program",
+    "find_program",
+]
+
+
+PROGRAMS: dict[str, type[Program]] = {
+    program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents, PageRank)
+}
+
+
+def find_program(name: str) -> type[Program]:
+    """Return the program class of this name; `FILE.py:NAME` runs the file to find the class in it."""
+    if not is_user_code(name):
+        return PROGRAMS[check_choice("program", name, PROGRAMS)]
+    found = load_user_code("program", name)
+    if inspect.isclass(found) and issubclass(found, Monotone):
+        check_class(found)
+        return found
+    if inspect.isclass(found) and issubclass(found, PageRank):
+        check_subclass(found)
+        return found
+    raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")

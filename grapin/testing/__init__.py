@@ -37,10 +37,16 @@ if TYPE_CHECKING:
     from grapin.programs.check import check_edge
     from grapin.testing.case import Case, Setup
     from grapin.testing.failures import Failure, Searched, cases, find_failure, search
-    from grapin.testing.invalid import InvalidCase, invalid_batches
     from grapin.testing.machines import EngineMachine, StoreMachine
     from grapin.testing.monotone import Refutation, check_monotone, find_refutation
-    from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
+    from grapin.testing.mutations import (
+        InvalidCase,
+        batches,
+        clearances,
+        hub_bursts,
+        hub_churns,
+        invalid_batches,
+    )
     from grapin.testing.strategies import MutationStream, edge_lists, graphs, mutation_streams
     from grapin.testing.weights import Weights
 
@@ -48,7 +54,7 @@ _HOMES = {
     "Case": "grapin.testing.case",
     "EngineMachine": "grapin.testing.machines",
     "Failure": "grapin.testing.failures",
-    "InvalidCase": "grapin.testing.invalid",
+    "InvalidCase": "grapin.testing.mutations",
     "MutationStream": "grapin.testing.strategies",
     "Refutation": "grapin.testing.monotone",
     "Searched": "grapin.testing.failures",
@@ -66,7 +72,7 @@ _HOMES = {
     "graphs": "grapin.testing.strategies",
     "hub_bursts": "grapin.testing.mutations",
     "hub_churns": "grapin.testing.mutations",
-    "invalid_batches": "grapin.testing.invalid",
+    "invalid_batches": "grapin.testing.mutations",
     "mutation_streams": "grapin.testing.strategies",
     "search": "grapin.testing.failures",
     "verify_answer": "grapin.engine.verify",

@@ -15,7 +15,7 @@ from grapin.engine import Engine
 from grapin.engine.verify import verify_engine
 from grapin.errors import InvalidBatch, ValueOverflow
 from grapin.graph import Graph
-from grapin.programs.find import find_program
+from grapin.programs import find_program
 from grapin.programs.program import Monotone, Program
 from grapin.reference.graph import ReferenceGraph
 

@@ -27,8 +27,7 @@ from grapin.reference.graph import ReferenceGraph
 from grapin.testing.case import Setup
 from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.failures import cases
-from grapin.testing.invalid import invalid_batches
-from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns
+from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns, invalid_batches
 from grapin.testing.strategies import graphs
 from grapin.testing.weights import Weights
 

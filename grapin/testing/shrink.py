@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from grapin.programs.find import PROGRAMS
+from grapin.programs import PROGRAMS
 from grapin.testing.case import Case, Mutation, Setup, batch_parts
 
 MOST_TRIES = 2000
@@ -173,7 +173,7 @@ def _sentence(complaint: str) -> str:
 
 def _finding_import(setup: Setup) -> Iterator[str]:
     if setup.program not in PROGRAMS:
-        yield "from grapin.programs.find import find_program"
+        yield "from grapin.programs import find_program"
 
 
 def _found_class(setup: Setup) -> Iterator[str]:

@@ -11,7 +11,7 @@ from grapin.bench.peers import LIBRARIES
 from grapin.bench.peers import PROGRAMS as KNOWN_TO_PEERS
 from grapin.bench.suite import SUITES, Suite, find_suite
 from grapin.errors import GrapinError, InvalidFile, MissingDependency
-from grapin.programs.find import PROGRAMS
+from grapin.programs import PROGRAMS
 from grapin.system import RUNNABLE
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grapin.cli import check, search_record
+from grapin.cli import check
 from grapin.cli.main import main
 from grapin.testing import Case, failures
 from grapin.testing.case import Verdict
@@ -198,7 +198,7 @@ class Judge:
 def test_a_search_that_was_stopped_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    monkeypatch.setattr(search_record, "STRETCH", 20)
+    monkeypatch.setattr(check, "STRETCH", 20)
     file = tmp_path / "search.jsonl"
     options = ["--program", "bfs", "empty", "--examples", "90", "--record", str(file), *HERE]
 
@@ -226,10 +226,10 @@ def test_a_search_that_was_stopped_goes_on(
 def test_a_change_to_a_program_of_ones_own_is_noticed(tmp_path: Path) -> None:
     own = tmp_path / "own.py"
     own.write_text("one")
-    before = search_record.digest_of_sources(f"{own}:Own", "cpu")
-    assert search_record.digest_of_sources(f"{own}:Own", "cpu") == before
+    before = check.digest_of_sources(f"{own}:Own", "cpu")
+    assert check.digest_of_sources(f"{own}:Own", "cpu") == before
     own.write_text("two")
-    assert search_record.digest_of_sources(f"{own}:Own", "cpu") != before
+    assert check.digest_of_sources(f"{own}:Own", "cpu") != before
 
 
 def test_a_failure_that_comes_and_goes_is_called_a_race(

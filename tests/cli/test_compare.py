@@ -16,7 +16,7 @@ import grapin
 from grapin.cli import compare
 from grapin.cli.main import main
 from grapin.measured import Measured
-from grapin.measured.run import from_record
+from grapin.measured.measured import from_record
 from grapin.sim import MACHINES, Machine, replay
 from grapin.system import RUNNABLE
 

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from grapin.cli.main import commands, main
-from grapin.cli.renames import Renamed
+from grapin.cli.options import Renamed
 
 CONCEPTS = {
     "--against": "text",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grapin.errors import DeviceUnavailable
-from grapin.measured.nvml import count_port
+from grapin.measured.measured import count_port
 
 WIDE, NARROW = 3, 1
 

@@ -12,8 +12,7 @@ import grapin
 from grapin.cli.main import main
 from grapin.engine.verify import verify_answer
 from grapin.errors import InvalidArgument
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.find import find_program
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, find_program
 from grapin.testing import MutationStream, mutation_streams
 from grapin.testing.monotone import check_monotone
 

@@ -12,7 +12,7 @@ from grapin.cli.main import main
 from grapin.device import device
 from grapin.engine.verify import verify_answer
 from grapin.errors import InvalidArgument, ValueOverflow
-from grapin.programs.find import find_program
+from grapin.programs import find_program
 from grapin.programs.starting import LARGEST, UNREACHED, source_arrays
 from grapin.system import find_system
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grapin.counters import REQUEST_SIZES, count_reads
-from grapin.sim import access
-from grapin.sim.access import count_thread_reads
+from grapin.sim import stations
+from grapin.sim.stations import count_thread_reads
 
 LISTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 200), st.integers(0, 90)), max_size=24)
 ELEMENTS = st.sampled_from([4, 8])
@@ -75,5 +75,5 @@ def test_cutting_the_work_into_blocks_changes_nothing(
 ) -> None:
     whole = count_thread_reads(*columns(lists), element=element)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(access, "_BLOCK", 50)
+        patch.setattr(stations, "_BLOCK", 50)
         assert count_thread_reads(*columns(lists), element=element) == whole

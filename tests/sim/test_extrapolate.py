@@ -25,7 +25,7 @@ from grapin.sim.extrapolate import (
     predict_large,
     scaled,
 )
-from grapin.sim.factors import PARTS_OF_ONE, costs_of, factors_of
+from grapin.sim.factors import FLAT, PARTS_OF_ONE, costs_of, factors_of, follow
 from grapin.sim.families import (
     members,
     nominal_size,
@@ -37,7 +37,6 @@ from grapin.sim.families import (
 from grapin.sim.predict import combine, replay
 from grapin.sim.prediction import PARTS, Costs, Prediction, Seconds
 from grapin.sim.tiling import tiled
-from grapin.sim.trend import FLAT, follow
 from grapin.stream.sample import workload
 from grapin.system import SYSTEMS
 from grapin.trace import Trace

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sample_tasks import die_once, fail_at, scaled_sum
 
-from grapin import cluster as module
+from grapin import pool as module
 from grapin.cli.main import main
 from grapin.errors import InvalidArgument
 from grapin.pool import spread

@@ -14,7 +14,7 @@ from itertools import product
 
 import numba
 
-from grapin.programs.find import PROGRAMS, find_program
+from grapin.programs import PROGRAMS, find_program
 from grapin.system import RUNNABLE
 from grapin.testing import Setup, Weights, search
 

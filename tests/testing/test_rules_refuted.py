@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin.errors import BrokenRule, InvalidArgument
-from grapin.programs.find import find_program
+from grapin.programs import find_program
 from grapin.testing import Setup, Weights, check_monotone, find_failure, find_refutation
 
 PLANTED = Path(__file__).resolve().parent / "planted"
