@@ -26,11 +26,11 @@ from grapin.stream import workload
 
 GRAPH = "rmat:10:8"
 LIMITS = {
-    "insertion": 11,
-    "SSSP repair": 24,
-    "zero-copy prediction": 16,
+    "insertion": 10,
+    "SSSP repair": 23,
+    "zero-copy prediction": 15,
     "unified prediction": 18,
-    "grapin run": 58,
+    "grapin run": 56,
 }
 """Files, at most; a walk that gets shorter takes its limit with it."""
 

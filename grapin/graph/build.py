@@ -4,24 +4,132 @@ Edges that come in order, each once, as generators and most files have them, are
 out-lists. Others are grouped by target; walking the groups in order then fills the out-lists sorted by
 target, which puts repetitions of an edge next to each other, in the order they were given, so that they are
 merged on the way. Walking the out-lists in order fills the in-lists. Nothing but one grouped copy of the
-edges is needed beside the finished arrays.
+edges is needed beside the finished arrays. Columns are checked and brought into the store's types before.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from grapin.compiled import kernel
-from grapin.edges import COUNTED_BY_FLOATS
+from grapin.edges import COUNTED_BY_FLOATS, MOST_VERTICES, VertexArray
 from grapin.errors import InvalidArgument
 from grapin.graph.intrinsics import prefetch
-from grapin.graph.packed import Column, PackedLists, Patterns, Positions, wide
+from grapin.graph.packed import Column, PackedLists, Patterns, Positions, patterns, wide
+from grapin.validation import check_choice, check_integer
 
 DUPLICATE_RULES = ("last", "first", "min", "max", "sum", "refuse")
 _LAST, _FIRST, _MIN, _MAX, _SUM, _REFUSE = range(6)
 _MOST = 2**31 - 1
 _NO_VERTEX = -1
 _ROWS_AHEAD = 16
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
+_WEIGHT_TYPES: dict[str, np.dtype[Any] | None] = {
+    "none": None,
+    "int32": np.dtype(np.int32),
+    "float32": np.dtype(np.float32),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeColumns:
+    """Edges in the store's types; `patterns` has length 0 when the graph has no weights."""
+
+    source: VertexArray
+    target: VertexArray
+    patterns: Patterns
+    vertices: int
+    weight_dtype: np.dtype[Any] | None
+
+
+def edge_columns(
+    source: ArrayLike,
+    target: ArrayLike,
+    weight: ArrayLike | None,
+    *,
+    vertices: int | None,
+    weights: str | None,
+) -> EdgeColumns:
+    """Check columns of edges; int32 columns are used as they are, without a copy."""
+    tails, heads = _vertex_column("source", source), _vertex_column("target", target)
+    if len(tails) != len(heads):
+        raise InvalidArgument(f"source and target must have one length, not {len(tails)} and {len(heads)}")
+    least = 1 + int(max(tails.max(), heads.max())) if len(tails) else 0
+    if vertices is None:
+        vertices = least
+    vertices = check_integer("vertices", vertices, least=0, most=MOST_VERTICES)
+    if vertices < least:
+        raise InvalidArgument(
+            f"vertices={vertices} must be at least {least}: an edge ends at vertex {least - 1}"
+        )
+    dtype, weight_patterns = _weight_column(weight, len(tails), weights)
+    return EdgeColumns(tails, heads, weight_patterns, vertices, dtype)
+
+
+def refuse_self_loops(columns: EdgeColumns) -> None:
+    """Raise `InvalidArgument` if an edge starts and ends at the same vertex."""
+    loops = np.flatnonzero(columns.source == columns.target)
+    if len(loops):
+        vertex = columns.source[loops[0]]
+        raise InvalidArgument(
+            f"edge ({vertex}, {vertex}) must not be a self loop; self_loops= says what to do with it"
+        )
+
+
+def _vertex_column(name: str, given: ArrayLike) -> VertexArray:
+    column = np.asarray(given)
+    if column.ndim != 1:
+        raise InvalidArgument(f"{name} must have one dimension, not {column.ndim}")
+    if not column.size:
+        return np.empty(0, np.int32)
+    if column.dtype.kind not in "iu":
+        raise InvalidArgument(f"{name} must hold whole numbers as vertices, not {column.dtype}")
+    least, most = column.min(), column.max()
+    if least < 0 or most >= MOST_VERTICES:
+        culprit = least if least < 0 else most
+        raise InvalidArgument(f"vertex {culprit} in {name} must be at least 0 and below {MOST_VERTICES}")
+    return np.ascontiguousarray(column, np.int32)
+
+
+def _weight_column(
+    given: ArrayLike | None, count: int, weights: str | None
+) -> tuple[np.dtype[Any] | None, Patterns]:
+    if weights is not None:
+        check_choice("weights", weights, _WEIGHT_TYPES)
+    if weights == "none" or (weights is None and given is None):
+        return None, np.empty(0, np.int32)
+    column = np.asarray(() if given is None else given)
+    if given is not None and not column.size:
+        column = column.astype(np.int32) if column.dtype.kind not in "iuf" else column
+    if column.shape != (count,):
+        raise InvalidArgument(
+            f"weight must have one number for each of {count} edges, not shape {column.shape}"
+        )
+    if not count:
+        column = column.astype(np.int32) if weights == "int32" else column
+    _check_weights(column, weights)
+    dtype = _WEIGHT_TYPES[weights or ("float32" if column.dtype.kind == "f" else "int32")]
+    assert dtype is not None
+    return dtype, patterns(column, dtype, "weight", InvalidArgument)
+
+
+def _check_weights(column: NDArray[Any], weights: str | None) -> None:
+    if not column.size:
+        return
+    huge = column.dtype == object and all(type(one) is int for one in column)  # beyond 64 bits
+    if column.dtype.kind not in "iuf" and not huge:
+        raise InvalidArgument(f"weight must hold numbers, not {column.dtype}")
+    least, most = column.min(), column.max()
+    whole = column.dtype.kind != "f"
+    limit = _LARGEST_FLOAT if not whole or weights == "float32" else np.iinfo(np.int32).max
+    # A NaN anywhere makes the minimum NaN, which fails the comparison as well.
+    if not (least >= 0 and most <= limit):
+        culprit = most if least >= 0 else least
+        larger = whole and least >= 0 and most <= _LARGEST_FLOAT
+        remedy = "; larger ones need a graph of 32-bit floats, weights='float32'" if larger else ""
+        raise InvalidArgument(f"weight {culprit} must be a number from 0 to {limit}{remedy}")
 
 
 class Ordered:

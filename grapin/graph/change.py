@@ -1,34 +1,31 @@
-"""`Change`: a request resolved against the lists: which arcs come, go or get another weight, and where.
+"""`Change`: what a batch does to the lists of one direction, and where; `Applied`: what it really changed.
 
-Existence is decided once, in the out-direction. What is found there is the same set of arcs for the
-in-direction, which only needs to know their places in its own lists.
+A batch's edges become arcs as the store keeps them: an undirected edge is two, weights are the graph's 32-bit patterns,
+and every end must be a vertex that exists or that the batch inserts. Arcs that cannot be are refused before anything is
+looked up. Existence is then decided once, in the out-direction: what comes, goes or gets another weight is the same set
+of arcs for the in-direction, which only needs to know their places in its own lists. Engines and caches repair what
+`Applied` says, and no more.
 
-The arguments of `Graph.from_edges`, checked and brought into the store's types.
-
-Turning arcs round: from the order of one direction's lists to the order of the other's.
-
-Arcs that come sorted by owner and neighbour leave sorted by neighbour and owner. They are dealt out by one digit of
-the neighbour after another, the last digit first, each time keeping the order they had. This takes as many passes as
-the largest vertex has digits, two for a million vertices, where comparing takes one for each doubling of the batch.
-
-`Applied`: what a batch really changed, so that engines and caches repair just that.
+For the other direction arcs are turned round: sorted by owner and neighbour they come, by neighbour and owner they
+leave. They are dealt out by one digit of the neighbour after another, the last digit first, each time keeping the order
+they had. This takes as many passes as the largest vertex has digits, two for a million vertices, where comparing takes
+one for each doubling of the batch.
 """
 
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from grapin.batch import Edges
+from grapin.batch import Batch, Edges, edge_keys
 from grapin.compiled import inlined, kernel
-from grapin.edges import MOST_VERTICES, VertexArray, WeightArray
-from grapin.errors import InvalidArgument
+from grapin.edges import VertexArray, WeightArray
+from grapin.errors import InvalidBatch
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.lists import commit, look_up_all
-from grapin.graph.packed import Column, Patterns, Positions, Wants, new_wants, wide
-from grapin.graph.request import Arcs, Request, freeze, patterns
-from grapin.validation import check_choice, check_integer
+from grapin.graph.packed import Column, Patterns, Positions, Wants, new_wants, patterns, wide
+from grapin.graph.vertices import VertexChange, VertexSet
 
 _DIGIT_BITS = 11  # counts for one digit, 16 KiB, stay in the cache nearest to the processor
 _DIGITS = 1 << _DIGIT_BITS
@@ -88,13 +85,13 @@ def _deal(keys: Positions, dealt: Positions, shift: int, places: NDArray[np.int6
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Arcs of one direction in the order of the lists they are in, and what is there."""
+class Arcs:
+    """Distinct arcs of one direction, in the order of the lists they are in, and what is there."""
 
     owner: VertexArray
     neighbour: VertexArray
     weights: Patterns
-    """The weights they are to have."""
+    """The weights they are to have; length 0 where there are none."""
     positions: Positions
     """Where in their lists they are, -1 for nowhere; undefined until looked up."""
     stored: Patterns
@@ -104,57 +101,190 @@ class Found:
         return len(self.owner)
 
     @classmethod
-    def of(cls, owner: VertexArray, neighbour: VertexArray, weights: Patterns, *, stored: bool) -> "Found":
+    def of(cls, owner: VertexArray, neighbour: VertexArray, weights: Patterns, *, stored: bool) -> "Arcs":
         """Return arcs that are yet to be looked up, with room for the weights they are `stored` with."""
+        _freeze(owner, neighbour, weights)
         count = len(owner)
         room = np.empty(count, np.int32) if stored else _NO_ROOM
         return cls(owner, neighbour, weights, np.empty(count, np.int64), room)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Owner and neighbour of each arc in one number, ascending."""
+        return edge_keys(self.owner, self.neighbour)
 
     @property
     def columns(self) -> tuple[VertexArray, VertexArray, Positions, Patterns]:
         """The columns as a look-up takes them."""
         return self.owner, self.neighbour, self.positions, self.stored
 
-    def chosen(self, rows: NDArray[Any]) -> "Found":
+    def chosen(self, rows: NDArray[Any]) -> "Arcs":
         """Return the arcs of these rows, given by number or by a truth value each."""
         weights = self.weights[rows] if len(self.weights) else self.weights
         stored = self.stored[rows] if len(self.stored) else self.stored
         owner, neighbour = self.owner[rows], self.neighbour[rows]
-        freeze(owner, neighbour, weights)
-        return Found(owner, neighbour, weights, self.positions[rows], stored)
+        _freeze(owner, neighbour, weights)
+        return Arcs(owner, neighbour, weights, self.positions[rows], stored)
 
-    def split(self, there: int) -> "tuple[Found, Found]":
+    def split(self, there: int) -> "tuple[Arcs, Arcs]":
         """Return the arcs that are not in their lists and those that are, of which there are so many.
 
         Nearly always it is all or none, and then nothing is copied.
         """
         if there == 0:
-            return self, _NOTHING
+            return self, _NONE
         if there == len(self):
-            return _NOTHING, self
+            return _NONE, self
         found = self.positions >= 0
         return self.chosen(~found), self.chosen(found)
 
 
+def _freeze(*columns: NDArray[Any]) -> None:
+    """Forbid writing: to compiled code a column that may be written is of another type, and compiled again."""
+    for column in columns:
+        column.flags.writeable = False
+
+
 _NO_COLUMN = np.empty(0, np.int32)
-freeze(_NO_COLUMN)
-_NO_ROOM = np.empty(
-    0, np.int32
-)  # apart, because it may be written to, which makes it another type when compiled
-_NOTHING = Found.of(_NO_COLUMN, _NO_COLUMN, _NO_COLUMN, stored=False)
+_NO_ROOM = np.empty(0, np.int32)  # apart, because it may be written to, which makes it another type
+_NONE = Arcs.of(_NO_COLUMN, _NO_COLUMN, _NO_COLUMN, stored=False)
+
+
+Asked = tuple[Arcs, Arcs, Arcs]
+"""The arcs that a batch wants inserted, deleted and re-weighted, before any is looked up."""
+_PARTS = ("insert", "delete", "reweight")
+
+
+def asked_for(
+    batch: Batch, vertices: VertexSet, change: VertexChange, *, directed: bool, dtype: Any
+) -> Asked:
+    """Translate a batch for a graph with these vertices, direction and weights, or raise `InvalidBatch`."""
+    if dtype is None and len(batch.reweight):
+        raise InvalidBatch("reweight must be empty: the graph has no weights")
+    insert, delete, reweight = (_arcs_of(name, getattr(batch, name), dtype) for name in _PARTS)
+    for name, arcs in zip(_PARTS, (insert, delete, reweight), strict=True):
+        if len(arcs):
+            _check_ends(name, arcs, vertices, change)
+    if not directed:
+        insert, delete, reweight = (
+            _both_ways(name, arcs) for name, arcs in zip(_PARTS, (insert, delete, reweight), strict=True)
+        )
+        _check_conflicts({"insert": insert, "delete": delete, "reweight": reweight})
+    return insert, delete, reweight
+
+
+def _arcs_of(name: str, edges: Edges, dtype: np.dtype[Any] | None) -> Arcs:
+    if not len(edges):
+        return _NONE
+    weights = _NO_COLUMN if name == "delete" else _patterns(name, edges, dtype)
+    return Arcs.of(edges.source, edges.target, weights, stored=dtype is not None)
+
+
+def _patterns(name: str, edges: Edges, dtype: np.dtype[Any] | None) -> Patterns:
+    if dtype is None:
+        if edges.weight is not None:
+            raise InvalidBatch(f"{name} must not give weights: the graph has none")
+        return _NO_COLUMN
+    if edges.weight is None:
+        raise InvalidBatch(f"{name} must give a weight for each edge: the graph has weights")
+    return patterns(edges.weight, dtype, name, InvalidBatch)
+
+
+def _check_ends(name: str, arcs: Arcs, vertices: VertexSet, change: VertexChange) -> None:
+    place = int(_first_unknown(arcs.owner, arcs.neighbour, vertices.alive, change.inserted))
+    if place >= 0:
+        row, end = divmod(place, 2)
+        edge = arcs.owner[row], arcs.neighbour[row]
+        raise InvalidBatch(
+            f"edge ({edge[0]}, {edge[1]}) in {name} must end at vertices that exist or are inserted with it: "
+            f"unknown vertex {edge[end]}"
+        )
+
+
+@kernel
+def _first_unknown(
+    source: VertexArray, target: VertexArray, alive: NDArray[np.bool_], inserted: VertexArray
+) -> int:
+    """Return twice the first row with an unknown end, plus one if only its target is unknown; -1 if none."""
+    for row in range(len(source)):
+        if not _is_known(source[row], alive, inserted):
+            return 2 * row
+        if not _is_known(target[row], alive, inserted):
+            return 2 * row + 1
+    return -1
+
+
+@kernel
+def _is_known(vertex: int, alive: NDArray[np.bool_], inserted: VertexArray) -> bool:
+    if vertex < len(alive) and alive[vertex]:
+        return True
+    low, high = 0, len(inserted)
+    while low < high:
+        middle = (low + high) // 2
+        if inserted[middle] < vertex:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < len(inserted) and inserted[low] == vertex)
+
+
+def _both_ways(name: str, arcs: Arcs) -> Arcs:
+    if not len(arcs):
+        return arcs
+    keys = np.concatenate((arcs.keys, edge_keys(arcs.neighbour, arcs.owner)))
+    order = np.argsort(keys)
+    keys = keys[order]
+    fresh = np.concatenate(([True], keys[1:] != keys[:-1]))
+    weights = arcs.weights
+    if len(weights):
+        weights = np.concatenate((weights, weights))[order]
+        differs = ~fresh[1:] & (weights[1:] != weights[:-1])
+        if differs.any():
+            source, target = divmod(int(keys[np.argmax(differs)]), 2**32)
+            raise InvalidBatch(
+                f"edge ({source}, {target}) in {name} must have one weight in both directions: "
+                "the graph is undirected"
+            )
+        weights = weights[fresh]
+    return _of_keys(keys[fresh], weights, stored=len(arcs.stored) > 0)
+
+
+def _of_keys(keys: NDArray[np.int64], weights: Patterns, *, stored: bool) -> Arcs:
+    return Arcs.of((keys >> 32).astype(np.int32), keys.astype(np.int32), weights, stored=stored)
+
+
+def _check_conflicts(named: dict[str, Arcs]) -> None:
+    for one, other in (("insert", "delete"), ("insert", "reweight"), ("delete", "reweight")):
+        if len(named[one]) and len(named[other]):
+            both = np.intersect1d(named[one].keys, named[other].keys, assume_unique=True)
+            if len(both):
+                source, target = divmod(int(both[0]), 2**32)
+                raise InvalidBatch(
+                    f"edge ({source}, {target}) must not stand in both {one} and {other}, in either direction"
+                )
+
+
+def and_delete(asked: Asked, keys: NDArray[np.int64], *, weighted: bool) -> Asked:
+    """Ask for these arcs to be deleted too."""
+    insert, delete, reweight = asked
+    return insert, _of_keys(np.union1d(keys, delete.keys), _NO_COLUMN, stored=weighted), reweight
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
     """What is to happen to the lists of one direction."""
 
-    inserted: Found
-    deleted: Found
-    reweighted: Found
+    inserted: Arcs
+    deleted: Arcs
+    reweighted: Arcs
     wants: Wants
     """What of room that asks for, at most."""
     searching: bool
     """Whether the lists are searched for arcs to be inserted."""
+    ignored: Arcs
+    """What was to be deleted or re-weighted but is not there."""
+    unchanged: int
+    """How many arcs were to get the weight that they have."""
 
     def reserve(self, lists: Adjacency) -> None:
         """Make sure that `commit` has all the room it needs."""
@@ -174,35 +304,19 @@ class Change:
         lists.follow(new.owner, (old.owner, old.positions), (same.owner, same.positions))
 
 
-@dataclass(frozen=True, eq=False)
-class Resolved:
-    """A request after looking every arc up in the out-lists."""
-
-    change: Change
-    ignored: Arcs
-    """What was to be deleted or re-weighted but is not there."""
-    unchanged: int
-
-
-def resolve(request: Request, out: Adjacency) -> Resolved:
-    """Look up every arc of a request."""
-    weighted = out.weight_dtype is not None
-    inserts, deletes, reweights = (
-        Found.of(arcs.source, arcs.target, arcs.weights, stored=weighted) if len(arcs) else _NOTHING
-        for arcs in (request.insert, request.delete, request.reweight)
-    )
+def resolve(asked: Asked, out: Adjacency) -> Change:
+    """Look up in the out-lists every arc that a batch asks for."""
+    inserts, deletes, reweights = asked
     wants = new_wants()
-    arcs = inserts.columns, deletes.columns, reweights.columns
-    there = look_up_all(out.lists, arcs, True, wants)
+    there = look_up_all(out.lists, (inserts.columns, deletes.columns, reweights.columns), True, wants)
     inserted, present = inserts.split(there[0])
     absent, deleted = deletes.split(there[1])
     unknown, known = reweights.split(there[2])
-    reweighted, unchanged = _really_reweighted(_together(present, known), weighted=weighted)
-    return Resolved(
-        change=Change(inserted, deleted, reweighted, wants, searching=True),
-        ignored=_arcs(_together(absent, unknown)),
-        unchanged=unchanged,
+    reweighted, unchanged = _really_reweighted(
+        _together(present, known), weighted=out.weight_dtype is not None
     )
+    ignored = _together(absent, unknown)
+    return Change(inserted, deleted, reweighted, wants, searching=True, ignored=ignored, unchanged=unchanged)
 
 
 def mirrored(change: Change, in_: Adjacency) -> Change:
@@ -211,152 +325,40 @@ def mirrored(change: Change, in_: Adjacency) -> Change:
         _turned(arcs, in_.bound) for arcs in (change.inserted, change.deleted, change.reweighted)
     )
     wants = new_wants()
-    arcs = inserted.columns, deleted.columns, reweighted.columns
-    look_up_all(in_.lists, arcs, False, wants)
-    return Change(inserted, deleted, reweighted, wants, searching=False)
+    look_up_all(in_.lists, (inserted.columns, deleted.columns, reweighted.columns), False, wants)
+    return Change(inserted, deleted, reweighted, wants, searching=False, ignored=_NONE, unchanged=0)
 
 
-def _really_reweighted(arcs: Found, *, weighted: bool) -> tuple[Found, int]:
+def _really_reweighted(arcs: Arcs, *, weighted: bool) -> tuple[Arcs, int]:
     """Return the arcs that get a weight other than they have, and how many do not."""
     if not len(arcs) or not weighted:
-        return _NOTHING, len(arcs)
+        return _NONE, len(arcs)
     reweighted = arcs.chosen(arcs.stored != arcs.weights)
     return reweighted, len(arcs) - len(reweighted)
 
 
-def _turned(arcs: Found, bound: int) -> Found:
+def _turned(arcs: Arcs, bound: int) -> Arcs:
     """Turn arcs round and sort them by their new owner."""
     if not len(arcs):
         return arcs
     owner, neighbour, weights, positions = turned(arcs.owner, arcs.neighbour, arcs.weights, bound)
-    freeze(owner, neighbour, weights)
-    return Found(owner, neighbour, weights, positions, _NO_ROOM)
+    _freeze(owner, neighbour, weights)
+    return Arcs(owner, neighbour, weights, positions, _NO_ROOM)
 
 
-def _together(one: Found, other: Found) -> Found:
+def _together(one: Arcs, other: Arcs) -> Arcs:
     """Merge two disjoint sets of arcs in order."""
     if not len(other):
         return one
     if not len(one):
         return other
     owner, neighbour, weights, positions, stored = (
-        np.concatenate((getattr(one, column.name), getattr(other, column.name))) for column in fields(Found)
+        np.concatenate((getattr(one, column.name), getattr(other, column.name))) for column in fields(Arcs)
     )
     if len(weights) < len(owner):
         weights = _NO_COLUMN  # deletions have none, and neither has what is to be ignored
-    both = Found(owner, neighbour, weights, positions, stored)
+    both = Arcs(owner, neighbour, weights, positions, stored)
     return both.chosen(np.lexsort((neighbour, owner)))
-
-
-def _arcs(found: Found) -> Arcs:
-    return Arcs(found.owner, found.neighbour, found.weights[:0])
-
-
-_LARGEST_FLOAT = float(np.finfo(np.float32).max)
-_WEIGHT_TYPES: dict[str, np.dtype[Any] | None] = {
-    "none": None,
-    "int32": np.dtype(np.int32),
-    "float32": np.dtype(np.float32),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeColumns:
-    """Edges in the store's types; `patterns` has length 0 when the graph has no weights."""
-
-    source: VertexArray
-    target: VertexArray
-    patterns: Patterns
-    vertices: int
-    weight_dtype: np.dtype[Any] | None
-
-
-def edge_columns(
-    source: ArrayLike,
-    target: ArrayLike,
-    weight: ArrayLike | None,
-    *,
-    vertices: int | None,
-    weights: str | None,
-) -> EdgeColumns:
-    """Check columns of edges; int32 columns are used as they are, without a copy."""
-    tails, heads = _vertex_column("source", source), _vertex_column("target", target)
-    if len(tails) != len(heads):
-        raise InvalidArgument(f"source and target must have one length, not {len(tails)} and {len(heads)}")
-    least = 1 + int(max(tails.max(), heads.max())) if len(tails) else 0
-    if vertices is None:
-        vertices = least
-    vertices = check_integer("vertices", vertices, least=0, most=MOST_VERTICES)
-    if vertices < least:
-        raise InvalidArgument(
-            f"vertices={vertices} must be at least {least}: an edge ends at vertex {least - 1}"
-        )
-    dtype, weight_patterns = _weight_column(weight, len(tails), weights)
-    return EdgeColumns(tails, heads, weight_patterns, vertices, dtype)
-
-
-def refuse_self_loops(columns: EdgeColumns) -> None:
-    """Raise `InvalidArgument` if an edge starts and ends at the same vertex."""
-    loops = np.flatnonzero(columns.source == columns.target)
-    if len(loops):
-        vertex = columns.source[loops[0]]
-        raise InvalidArgument(
-            f"edge ({vertex}, {vertex}) must not be a self loop; self_loops= says what to do with it"
-        )
-
-
-def _vertex_column(name: str, given: ArrayLike) -> VertexArray:
-    column = np.asarray(given)
-    if column.ndim != 1:
-        raise InvalidArgument(f"{name} must have one dimension, not {column.ndim}")
-    if not column.size:
-        return np.empty(0, np.int32)
-    if column.dtype.kind not in "iu":
-        raise InvalidArgument(f"{name} must hold whole numbers as vertices, not {column.dtype}")
-    least, most = column.min(), column.max()
-    if least < 0 or most >= MOST_VERTICES:
-        culprit = least if least < 0 else most
-        raise InvalidArgument(f"vertex {culprit} in {name} must be at least 0 and below {MOST_VERTICES}")
-    return np.ascontiguousarray(column, np.int32)
-
-
-def _weight_column(
-    given: ArrayLike | None, count: int, weights: str | None
-) -> tuple[np.dtype[Any] | None, Patterns]:
-    if weights is not None:
-        check_choice("weights", weights, _WEIGHT_TYPES)
-    if weights == "none" or (weights is None and given is None):
-        return None, np.empty(0, np.int32)
-    column = np.asarray(() if given is None else given)
-    if given is not None and not column.size:
-        column = column.astype(np.int32) if column.dtype.kind not in "iuf" else column
-    if column.shape != (count,):
-        raise InvalidArgument(
-            f"weight must have one number for each of {count} edges, not shape {column.shape}"
-        )
-    if not count:
-        column = column.astype(np.int32) if weights == "int32" else column
-    _check_weights(column, weights)
-    dtype = _WEIGHT_TYPES[weights or ("float32" if column.dtype.kind == "f" else "int32")]
-    assert dtype is not None
-    return dtype, patterns(column, dtype, "weight", InvalidArgument)
-
-
-def _check_weights(column: NDArray[Any], weights: str | None) -> None:
-    if not column.size:
-        return
-    huge = column.dtype == object and all(type(one) is int for one in column)  # beyond 64 bits
-    if column.dtype.kind not in "iuf" and not huge:
-        raise InvalidArgument(f"weight must hold numbers, not {column.dtype}")
-    least, most = column.min(), column.max()
-    whole = column.dtype.kind != "f"
-    limit = _LARGEST_FLOAT if not whole or weights == "float32" else np.iinfo(np.int32).max
-    # A NaN anywhere makes the minimum NaN, which fails the comparison as well.
-    if not (least >= 0 and most <= limit):
-        culprit = most if least >= 0 else least
-        larger = whole and least >= 0 and most <= _LARGEST_FLOAT
-        remedy = "; larger ones need a graph of 32-bit floats, weights='float32'" if larger else ""
-        raise InvalidArgument(f"weight {culprit} must be a number from 0 to {limit}{remedy}")
 
 
 @dataclass(frozen=True, eq=False)

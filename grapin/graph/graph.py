@@ -12,12 +12,11 @@ from grapin.edges import MOST_VERTICES, Labels, VertexArray, WeightArray
 from grapin.errors import InvalidArgument, InvalidBatch
 from grapin.graph import build
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.change import Applied, Found, Resolved, edge_columns, mirrored, refuse_self_loops, resolve
+from grapin.graph.change import Applied, Arcs, Asked, Change, and_delete, asked_for, mirrored, resolve
 from grapin.graph.check import check_directions
 from grapin.graph.lists import find
 from grapin.graph.memory import Allocate
 from grapin.graph.packed import Lists, Snapshot
-from grapin.graph.request import Arcs, Request, request
 from grapin.graph.vertices import VertexChange, VertexSet, all_arcs, incident_arcs
 from grapin.validation import check_choice, check_integer
 
@@ -96,9 +95,9 @@ class Graph:
         """
         check_choice("duplicates", duplicates, build.DUPLICATE_RULES)
         check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
-        columns = edge_columns(source, target, weight, vertices=vertices, weights=weights)
+        columns = build.edge_columns(source, target, weight, vertices=vertices, weights=weights)
         if self_loops == "refuse":
-            refuse_self_loops(columns)
+            build.refuse_self_loops(columns)
         dtype = columns.weight_dtype
         grouped = build.grouped(
             columns.source,
@@ -261,16 +260,16 @@ class Graph:
         deletes or re-weights what is not there or inserts a vertex that is.
         """
         vertices = self._vertices.change(batch)
-        wanted = request(batch, self._vertices, vertices, directed=self.directed, dtype=self.weight_dtype)
+        asked = asked_for(batch, self._vertices, vertices, directed=self.directed, dtype=self.weight_dtype)
         if len(vertices.deleted):
-            wanted = self._with_incident_arcs(wanted, vertices)
+            asked = self._with_incident_arcs(asked, vertices)
         for lists in self._directions():
             lists.reserve_vertices(vertices.bound)
-        resolved = resolve(wanted, self._out)
+        change = resolve(asked, self._out)
         if self.strict if strict is None else strict:
-            _refuse_ignored(resolved, vertices)
-        self._commit(resolved, vertices)
-        return self._applied(resolved, vertices)
+            _refuse_ignored(change, vertices)
+        self._commit(change, vertices)
+        return self._applied(change, vertices)
 
     def copy(self) -> "Graph":
         """Return an independent copy; its edge arrays are placed by the same allocator."""
@@ -336,33 +335,30 @@ class Graph:
             raise InvalidArgument(f"vertex={vertex} must be a vertex of the graph")
         return vertex
 
-    def _with_incident_arcs(self, wanted: Request, vertices: VertexChange) -> Request:
+    def _with_incident_arcs(self, asked: Asked, vertices: VertexChange) -> Asked:
         in_ = None if self._in is None else self._in.lists
         keys = incident_arcs(self._out.lists, in_, vertices.deleted, self.bound)
-        keys = np.union1d(keys, wanted.delete.keys)
-        delete = Arcs((keys >> 32).astype(np.int32), keys.astype(np.int32), wanted.delete.weights)
-        return Request(wanted.insert, delete, wanted.reweight)
+        return and_delete(asked, keys, weighted=self.weight_dtype is not None)
 
-    def _commit(self, resolved: Resolved, vertices: VertexChange) -> None:
-        changes = [(resolved.change, self._out)]
+    def _commit(self, change: Change, vertices: VertexChange) -> None:
+        changes = [(change, self._out)]
         if self._in is not None and self._in is not self._out:
-            changes.append((mirrored(resolved.change, self._in), self._in))
+            changes.append((mirrored(change, self._in), self._in))
         self._vertices.reserve(vertices.bound)
-        for change, lists in changes:
-            change.reserve(lists)
+        for one, lists in changes:
+            one.reserve(lists)
         for lent in list(self._lent):
             lent.give_back(self.version)
         self._lent.clear()
-        for change, lists in changes:
-            change.commit(lists)
+        for one, lists in changes:
+            one.commit(lists)
         self._vertices.commit(vertices)
-        self._edges += len(resolved.change.inserted) - len(resolved.change.deleted)
+        self._edges += len(change.inserted) - len(change.deleted)
         self.version += 1
         for lists in self._directions():
             lists.shrink()
 
-    def _applied(self, resolved: Resolved, vertices: VertexChange) -> Applied:
-        change = resolved.change
+    def _applied(self, change: Change, vertices: VertexChange) -> Applied:
         old_weights = self._as_weights(change.reweighted.stored)
         return Applied(
             version=self.version,
@@ -372,20 +368,20 @@ class Graph:
             old_weights=change.reweighted.stored if old_weights is None else old_weights,
             inserted_vertices=vertices.inserted,
             deleted_vertices=vertices.deleted,
-            ignored=len(resolved.ignored) + len(vertices.ignored),
-            unchanged=resolved.unchanged,
+            ignored=len(change.ignored) + len(vertices.ignored),
+            unchanged=change.unchanged,
         )
 
     def _as_weights(self, patterns: NDArray[np.int32]) -> WeightArray | None:
         return None if self.weight_dtype is None else patterns.view(self.weight_dtype)
 
-    def _as_edges(self, arcs: Found, weights: NDArray[np.int32]) -> Edges:
+    def _as_edges(self, arcs: Arcs, weights: NDArray[np.int32]) -> Edges:
         return Edges(arcs.owner, arcs.neighbour, self._as_weights(weights))
 
 
-def _refuse_ignored(resolved: Resolved, vertices: VertexChange) -> None:
-    if len(resolved.ignored):
-        edge = f"({resolved.ignored.source[0]}, {resolved.ignored.target[0]})"
+def _refuse_ignored(change: Change, vertices: VertexChange) -> None:
+    if len(change.ignored):
+        edge = f"({change.ignored.owner[0]}, {change.ignored.neighbour[0]})"
         raise InvalidBatch(f"edge {edge} must exist to be deleted or re-weighted: the graph is strict")
     if len(vertices.ignored):
         vertex = vertices.ignored[0]

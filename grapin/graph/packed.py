@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import inlined, kernel
-from grapin.errors import InvalidArgument
+from grapin.edges import check_exact
+from grapin.errors import GrapinError, InvalidArgument
 
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
@@ -38,6 +39,17 @@ Patterns = NDArray[np.int32]
 Positions = NDArray[np.int64]
 Wants = NDArray[np.int64]
 """What a batch asks of the arrays at most: slots for indices, and lines that were not in use before."""
+
+
+def patterns(weights: NDArray[Any], dtype: np.dtype[Any], where: str, error: type[GrapinError]) -> Patterns:
+    """Return weights as 32-bit patterns of the graph's type, or raise `error` if that would lose digits."""
+    if dtype.kind == "i":
+        if weights.dtype.kind == "f" and len(weights):
+            raise error(f"{where} must have whole numbers as weights: the graph's are {dtype}")
+        return np.ascontiguousarray(weights, np.int32)
+    check_exact(weights, where, error)
+    # Adding zero turns -0.0 into 0.0, which makes equal weights have equal patterns.
+    return (weights.astype(np.float32) + np.float32(0)).view(np.int32)
 
 
 def new_wants() -> Wants:
