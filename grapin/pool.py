@@ -159,7 +159,7 @@ def _in_pool(
     # Spawned rather than forked: the engine may have threads of its own in this process.
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (folder,))
     try:
-        with held_interrupts(), _deaf_children():
+        with held_interrupts(), _sigint_blocked():
             places = {pool.submit(_perform_one, function, task): place for place, task in tasks.items()}
         for done in as_completed(places):
             yield places[done], done.result()
@@ -173,7 +173,7 @@ def _in_pool(
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
+def _sigint_blocked() -> Iterator[None]:
     """Keep Ctrl-C from processes started here: a terminal sends it to all, and the first one ends the others."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:

@@ -47,10 +47,10 @@ def print_records(suite: Suite, records: Records) -> None:
         (
             *columns,
             "from scratch",
-            "a batch",
-            *(["a batch, by events"] if by_events else []),
+            "per batch",
+            *(["per batch, by CUDA events"] if by_events else []),
             "edges read / edges",
-            "over the link",
+            "host-to-device bytes",
             *(f"{peer}, from scratch" for peer in peers),
         ),
         [
@@ -156,7 +156,7 @@ _LISTS = {
     "programs": f"Programs: {', '.join(PROGRAMS)}, or FILE.py:CLASS.",
     "systems": f"Systems: {', '.join(RUNNABLE)}.",
     "devices": f"Devices: auto, {', '.join(DEVICES)}.",
-    "batch_sizes": "Mutations a batch; several sizes with commas.",
+    "batch_sizes": "Mutations per batch; several sizes with commas.",
     "peers": f"Libraries that compute bfs, sssp and cc from scratch, for comparison: {', '.join(LIBRARIES)}.",
 }
 _SINGLE: dict[str, tuple[type, str]] = {

@@ -82,7 +82,7 @@ class _Run:
 @click.option(
     "--batch-size",
     type=int,
-    help="Mutations a batch.  [default: 1000, or less where the graph is small]",
+    help="Mutations per batch.  [default: 1000, or less where the graph is small]",
 )
 @click.option("--insertions", default=0.5, show_default=True, help="Which part of them are insertions.")
 @click.option(
@@ -247,7 +247,7 @@ def _print(findings: Findings) -> None:
         for one in findings.crossings
     ]
     facts = findings.facts
-    columns = ("program", "system", "per batch (this CPU)", "edges read / edges", "over the link")
+    columns = ("program", "system", "per batch (this CPU)", "edges read / edges", "host-to-device bytes")
     predicted = (f"on {machine}" for machine in findings.machines)
     print_table(
         f"{findings.graph}: {facts['graph']}; {facts['stream']}", (*columns, *predicted), rows, names=2

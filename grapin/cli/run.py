@@ -130,7 +130,7 @@ class Outcome:
             ranks = np.percentile(values, list(_RANKS.values()), method="inverted_cdf") if values else ()
             start = form(number(session.engine.started, edges[0]))
             rows.append((name, start, *(form(rank.item()) for rank in ranks)))
-        columns = ("a batch", "start", *(_RANKS if reports else ()))
+        columns = ("per batch", "start", *(_RANKS if reports else ()))
         print_table(self._title(), columns, rows)
         print(f"{format_count(len(reports))} batches; --rows all prints each.")
 
@@ -211,7 +211,7 @@ def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
 @click.option(
     "--batch-size",
     type=int,
-    help="Mutations, or events of the updates, a batch.  [default: 1000, or less where GRAPH is small]",
+    help="Mutations, or events of the updates, per batch.  [default: 1000, or less where GRAPH is small]",
 )
 @click.option(
     "--insertions", default=0.5, show_default=True, help="Which part of sampled mutations are insertions."

@@ -167,10 +167,10 @@ _COLUMNS = (
     *("32 B", "64 B", "96 B", "128 B"),
     "wire",
     "start",
-    "a batch",
+    "per batch",
     "all",
     "link used",
-    "most time",
+    "bottleneck",
 )
 WORKLOAD = (
     "name",

@@ -72,7 +72,7 @@ def crossing_figure(findings: Findings) -> dict[str, Any]:
                 "y": [places[one.program] + above for one in mine],
                 "marker": {"color": colour, "size": 15},
                 "hovertext": [f"{plain(one.program)}: {format_bytes(one.bytes)}" for one in mine],
-                "hovertemplate": "%{hovertext} a batch<extra>%{fullData.name}</extra>",
+                "hovertemplate": "%{hovertext} per batch<extra>%{fullData.name}</extra>",
             }
         )
     values = [counters.link_bytes for one in findings.crossings for counters in one.counters]
@@ -81,7 +81,7 @@ def crossing_figure(findings: Findings) -> dict[str, Any]:
         "data": data,
         "layout": {
             "height": 120 + _ROW * 2 * len(findings.programs),
-            "xaxis": axis | {"title": {"text": "bytes a batch, logarithmic"}},
+            "xaxis": axis | {"title": {"text": "bytes per batch, logarithmic"}},
             "yaxis": {
                 "range": [len(places) - 0.5, -0.5],
                 "tickvals": list(places.values()),
@@ -259,7 +259,7 @@ def crossing_table(findings: Findings) -> str:
     ]
     sizes = ("32 B", "64 B", "96 B", "128 B")
     return _table(
-        "Means of a batch; the time is a median, on the device that ran it.",
+        "Means per batch; the time is a median, on the device that ran it.",
         ("answer", "system", "time here", "edges read / edges", *sizes, "bytes"),
         rows,
         names=2,
@@ -289,7 +289,7 @@ def time_table(findings: Findings, systems: Sequence[str]) -> str:
             )
     return _table(
         "All answers together, without a cache; rounds and wire are of a batch, use of the link is of the whole run.",
-        ("machine", "system", "first values", "a batch", "rounds", "wire", "link used", "most time"),
+        ("machine", "system", "first values", "per batch", "rounds", "wire", "link used", "bottleneck"),
         rows,
         names=2,
     )

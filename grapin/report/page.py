@@ -83,7 +83,7 @@ def verdicts(findings: Findings) -> list[str]:
         answer = program if program in findings.answers else ALL
         ours, theirs = (_seconds(findings, machine, system, answer) for system in (first, second))
         found.append(
-            f"{program}: {first} reads {format_bytes(moved[first])} a batch over the link, {second} "
+            f"{program}: {first} reads {format_bytes(moved[first])} per batch, host to device, {second} "
             f"{format_bytes(moved[second])}{_ratio(moved[first], moved[second], 'less', 'more')}. Predicted on "
             f"{machine}: {format_seconds(ours)} and {format_seconds(theirs)}{_ratio(ours, theirs, 'faster', 'slower')}."
         )

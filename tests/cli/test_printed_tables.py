@@ -6,7 +6,7 @@ import pytest
 
 from grapin.cli.tables import print_table
 
-HEAD = ("machine", "system", "bytes", "32 B", "wire", "a batch", "most time")
+HEAD = ("machine", "system", "bytes", "32 B", "wire", "per batch", "bottleneck")
 ROWS = [("a5000", "bounded", "8.37 MiB", "44,943", "10.5 MiB", "466 us", "launches"), ("gh200",) * 7]
 
 

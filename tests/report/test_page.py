@@ -117,7 +117,7 @@ def test_a_system_that_keeps_no_copies_is_predicted_without_a_cache_only() -> No
     [
         ((10, 30, 1), "3 times less"),
         ((30, 10, 1), "3 times more"),
-        ((0, 10, 1), "0 B a batch over the link, grapin 1.25 KiB. Predicted"),
+        ((0, 10, 1), "0 B per batch, host to device, grapin 1.25 KiB. Predicted"),
     ],
 )
 def test_a_verdict_says_who_moves_less_and_divides_by_nothing(sizes: tuple[int, ...], words: str) -> None:

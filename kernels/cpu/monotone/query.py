@@ -148,7 +148,7 @@ def bind_monotone(program: Monotone, code: Coding, *, stored_weights: bool, side
     return _bound[name]
 
 
-FREELY = 64
+MIN_BUDGET = 64
 """So few edges are read before anything is weighed."""
 VERTICES_PER_EDGE = 8
 """A pass over all words costs about as much as reading one edge for so many vertices: they share a cache line."""
@@ -311,7 +311,7 @@ class MonotoneQuery:
 
     def _cost_from_nothing(self, snapshot: Snapshot) -> int:
         """Return how many edges one might read in the time it takes to compute all values from scratch."""
-        return FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
+        return MIN_BUDGET + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
 
     def _repair_published(self, run: _Run, applied: Applied) -> Work:
         """Throw away what hung below lost edges, then let every vertex that has a value push it once."""

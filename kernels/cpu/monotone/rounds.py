@@ -50,7 +50,7 @@ SIZE, WIDTH, PIECES, PULLING, OFFERED, BEST, MERGED, TRACED, LOGGED, PUSH_ONLY, 
 """Places in a plan: vertices of the round, edges to push or vertices that may pull, pieces it is split into, whether
 it is pulled, the offer if it is, the best key waiting, how many vertices may be taken together though their keys
 differ; then how much of trace and log is used, and whether rounds must not be pulled."""
-CROWD = 16
+MERGE_FACTOR = 16
 """Keys are merged only while so many times as many vertices wait as a round takes."""
 LINE_WORDS = 8
 """Words in a cache line: scanning so many vertices costs about as much as reading one edge's target."""
@@ -235,7 +235,7 @@ def advance(
         waiting = buckets.state[WAITING]
         if waiting > near.size:
             near, offsets = np.empty(2 * waiting, np.int32), np.empty(2 * waiting, np.int64)
-        most = plan[MERGED] if ARRAYS > 1 and waiting >= CROWD * plan[MERGED] else 0
+        most = plan[MERGED] if ARRAYS > 1 and waiting >= MERGE_FACTOR * plan[MERGED] else 0
         size, edges = take(buckets, words, pushes, most, near, offsets, settled)
         plan[SIZE] = size
         if size == 0:

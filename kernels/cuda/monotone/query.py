@@ -136,7 +136,7 @@ def _bind(
     )
 
 
-FREELY = 64
+MIN_BUDGET = 64
 """So few edges are read before anything is weighed."""
 VERTICES_PER_EDGE = 64
 """A pass over all words costs as much as reading one edge for so many vertices: they lie in device memory."""
@@ -299,7 +299,7 @@ class MonotoneQuery:
 
     def _repair_sparsely(self, rounds: Rounds, snapshot: Snapshot, applied: Applied) -> Work:
         """Read what changes and little more; give up when that is more than computing from scratch."""
-        budget = FREELY + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
+        budget = MIN_BUDGET + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
         if not rounds.correct(budget, searches=True):
             return self._recompute(rounds, snapshot)
         rounds.settle_lost()

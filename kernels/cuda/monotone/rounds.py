@@ -42,7 +42,7 @@ from grapin.kernels.cuda.monotone.queues import (
 
 BOARD_SIZE = CONTROL_SIZE + PROGRESS_SIZE + STRIPES * TALLY_SIZE
 """Control, progress and tallies lie behind each other, so that one copy shows them all."""
-LONGEST_BLINDNESS = 16
+MAX_ROUNDS_PER_SYNC = 16
 """So many rounds at most are launched before the host looks again."""
 
 
@@ -236,7 +236,7 @@ class Rounds:
 
     def _more(self, steps: int) -> int:
         stepwise = self._tracing or self._asking is not None
-        return 1 if stepwise else min(2 * steps, LONGEST_BLINDNESS)
+        return 1 if stepwise else min(2 * steps, MAX_ROUNDS_PER_SYNC)
 
     def _make_room(self, seen: Seen, *, lists: int) -> None:
         """Make room for the rows of a round in which every vertex has so many lists read, if they are wanted."""
