@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from grapin.graph import Applied, Graph, Snapshot
     from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
+    from grapin.named import NamedBatch
     from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
     from grapin.system import System
     from grapin.trace import Trace
@@ -57,6 +58,7 @@ _HOMES = {
     "Labels": "grapin.edges",
     "MissingDependency": "grapin.errors",
     "Monotone": "grapin.programs",
+    "NamedBatch": "grapin.named",
     "PageRank": "grapin.programs",
     "Report": "grapin.engine",
     "SSSP": "grapin.programs",
@@ -96,6 +98,7 @@ __all__ = [
     "Labels",
     "MissingDependency",
     "Monotone",
+    "NamedBatch",
     "PageRank",
     "Report",
     "Snapshot",

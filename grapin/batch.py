@@ -9,7 +9,8 @@ What a batch means:
 - deleting a vertex deletes its edges; its index is free for a later `insert_vertices`; a batch that deletes a
   vertex may not insert or re-weight an edge at it, nor insert it again;
 - vertices inserted by a batch exist for the edges of that batch;
-- order inside a batch has no meaning: edges are kept sorted by source and target.
+- order inside a batch has no meaning: edges are kept sorted by source and target;
+- in a graph with names, an inserted vertex brings its own (`names`); `NamedBatch` speaks of names alone.
 
 Only what the batch says about itself is checked here; `Graph.apply` checks it against the graph.
 
@@ -19,9 +20,10 @@ Whatever the form, ids become int32, weights int32 or float32, rows are sorted, 
 arrays read-only; what cannot be an edge of any graph is refused with `InvalidBatch`.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +32,7 @@ from grapin.edges import MOST_VERTICES, VertexArray, WeightArray, check_exact
 from grapin.errors import InvalidBatch
 
 Column = TypeVar("Column", bound=NDArray[Any])
+Part = Union["Edges", VertexArray, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +253,8 @@ class Batch:
     reweight: Edges
     insert_vertices: VertexArray
     delete_vertices: VertexArray
+    names: tuple[Any, ...]
+    """What `insert_vertices` are called, one name each; none where the graph has no names, or has them already."""
 
     def __init__(
         self,
@@ -258,13 +263,16 @@ class Batch:
         reweight: EdgeInput = (),
         insert_vertices: ArrayLike = (),
         delete_vertices: ArrayLike = (),
+        names: Iterable[Any] = (),
     ) -> None:
+        arriving, named = _named_vertices(insert_vertices, names)
         parts = {
             "insert": edges_of("insert", insert),
             "delete": edges_of("delete", delete, weights="refused"),
             "reweight": edges_of("reweight", reweight, weights="required"),
-            "insert_vertices": distinct_vertices("insert_vertices", insert_vertices),
+            "insert_vertices": arriving,
             "delete_vertices": distinct_vertices("delete_vertices", delete_vertices),
+            "names": named,
         }
         for name, part in parts.items():
             object.__setattr__(self, name, part)
@@ -274,7 +282,7 @@ class Batch:
     @property
     def size(self) -> int:
         """How many mutations this batch holds."""
-        return sum(len(part) for part in self._parts().values())
+        return sum(len(part) for name, part in self._parts().items() if name != "names")
 
     def __repr__(self) -> str:
         parts = {name: part for name, part in self._parts().items() if len(part)}
@@ -294,7 +302,7 @@ class Batch:
         # Made again from its parts, so that a copy is checked and read-only as well.
         return type(self), tuple(self._parts().values())
 
-    def _parts(self) -> dict[str, Edges | VertexArray]:
+    def _parts(self) -> dict[str, Part]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def _check_edge_conflicts(self) -> None:
@@ -319,13 +327,33 @@ class Batch:
                 raise InvalidBatch(f"edge {edge} in {name} must not end at a vertex that the batch deletes")
 
 
-def _listed(part: Edges | VertexArray) -> list[Any]:
-    return part.rows() if isinstance(part, Edges) else part.tolist()
+def _named_vertices(vertices: ArrayLike, names: Iterable[Any]) -> tuple[VertexArray, tuple[Any, ...]]:
+    """Return the vertices to insert in ascending order, and their names in the same."""
+    named = tuple(names)
+    arriving = distinct_vertices("insert_vertices", vertices)
+    if not named:
+        return arriving, ()
+    ids = np.asarray(vertices).tolist()
+    if len(ids) != len(named):
+        raise InvalidBatch(f"names must be one for each of the {len(ids)} insert_vertices, not {len(named)}")
+    called: dict[int, Any] = {}
+    for vertex, name in zip(ids, named, strict=True):
+        if called.setdefault(vertex, name) != name:
+            raise InvalidBatch(f"vertex {vertex} must have one name, not {called[vertex]!r} and {name!r}")
+    found = tuple(called[vertex] for vertex in arriving.tolist())
+    if len(set(found)) < len(found):
+        twice = next(name for name, count in Counter(found).items() if count > 1)
+        raise InvalidBatch(f"name {twice!r} must be that of one vertex in names")
+    return arriving, found
 
 
-def _same(one: Edges | VertexArray, two: Edges | VertexArray) -> bool:
+def _listed(part: Part) -> list[Any]:
+    return part.rows() if isinstance(part, Edges) else np.asarray(part).tolist()
+
+
+def _same(one: Part, two: Part) -> bool:
     if not isinstance(one, Edges) or not isinstance(two, Edges):
-        return np.array_equal(one, two)  # type: ignore[arg-type]  # both are arrays: parts are compared by name
+        return np.array_equal(one, two)  # type: ignore[arg-type]  # both are columns: parts are compared by name
     if (one.weight is None) != (two.weight is None) and len(one):
         return False
     same_weights = one.weight is None or two.weight is None or _same_weights(one.weight, two.weight)

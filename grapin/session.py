@@ -11,6 +11,7 @@ from grapin.engine.warmup import STEPS, warm_up
 from grapin.errors import GrapinError, WrongAnswer
 from grapin.graph import Graph
 from grapin.interrupts import Interrupts
+from grapin.named import NamedBatch
 from grapin.programs.program import Program
 from grapin.progress import Advance, progress
 
@@ -32,7 +33,7 @@ class Session:
     What was done stays readable when the loop ends early, by an error or a signal, and running goes on behind it.
     """
 
-    def __init__(self, engine: Engine, batches: Iterable[Batch]) -> None:
+    def __init__(self, engine: Engine, batches: Iterable[Batch | NamedBatch]) -> None:
         self.engine = engine
         self.reports: list[Report] = []
         """What each batch did."""
@@ -44,7 +45,7 @@ class Session:
 
     @classmethod
     def warmed_up(
-        cls, graph: Graph, programs: Sequence[Program], batches: Iterable[Batch], **settings: Any
+        cls, graph: Graph, programs: Sequence[Program], batches: Iterable[Batch | NamedBatch], **settings: Any
     ) -> Self:
         """Return a session on a new engine, with everything compiled that it will call; `settings` are the engine's."""
         with progress(f"Compiling {settings.get('system', '')}".rstrip(), STEPS) as advance:
@@ -77,7 +78,7 @@ class Session:
                     raise
                 raise WrongAnswer(f"{answer.program.name}: {error}") from error
 
-    def _apply(self, batch: Batch) -> Report:
+    def _apply(self, batch: Batch | NamedBatch) -> Report:
         begin = thread_time()
         try:
             report = self.engine.apply(batch)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from grapin.batch import Batch
 from grapin.convert import from_arrays, from_networkx, from_scipy, to_arrays, to_networkx, to_scipy
-from grapin.errors import InvalidArgument, MissingDependency
+from grapin.edges import Labels
+from grapin.errors import InvalidArgument, InvalidBatch, MissingDependency
 from grapin.graph import Graph
 
 VERTICES = 6
@@ -116,7 +117,11 @@ def test_deleted_vertices_are_no_nodes_and_have_empty_rows() -> None:
 
 def test_vertices_inserted_after_naming_must_be_named_too() -> None:
     graph = from_arrays(["x"], ["y"])
-    graph.apply(Batch(insert_vertices=[2]))
+    with pytest.raises(InvalidBatch, match="vertex 2 in insert_vertices must have a name"):
+        graph.apply(Batch(insert_vertices=[2]))
+    graph.apply(Batch(insert_vertices=[2], names=["z"]))
+    assert sorted(to_networkx(graph).nodes) == ["x", "y", "z"]
+    graph.labels = Labels(np.array(["x", "y"], object))
     with pytest.raises(InvalidArgument, match=r"graph\.labels must name all 3 vertices, not 2"):
         to_networkx(graph)
 

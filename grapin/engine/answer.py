@@ -5,7 +5,7 @@
 `Report`: what one batch did to the graph and to every answer, what was read for it, and how long it took.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,32 @@ from numpy.typing import NDArray
 from grapin.counters import REQUEST_SIZES, Counters
 from grapin.device import Query, Work
 from grapin.errors import InvalidArgument
+from grapin.graph import Graph
+from grapin.programs import ConnectedComponents
 from grapin.programs.program import Program
-from grapin.validation import check_integer
+from grapin.validation import check_integer, refuse
 
 NO_PARENT = -1
+Vertex = int | str
+"""A vertex by its id, or by its name as text."""
 
 
 class Answer:
     """One program's values; arrays are made when asked for and stay as they are when the graph changes."""
 
-    def __init__(self, program: Program, query: Query, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        query: Query,
+        check: Callable[[], None] = lambda: None,
+        graph: Graph | None = None,
+    ) -> None:
         self.program = program
         self._query = query
         self._check = check
         """Refuses to show values that a repair left behind half done, or that are of a graph that is gone."""
+        self._graph = graph
+        """The graph whose vertices may be asked for by name."""
 
     @property
     def values(self) -> NDArray[Any]:
@@ -42,16 +54,61 @@ class Answer:
         self._check()
         return self._query.parents()
 
-    def path(self, vertex: int) -> list[int]:
-        """Return the vertices along which the value of a vertex came, the root first; empty if unreached."""
+    def value(self, vertex: Vertex) -> Any:
+        """Return the value of one vertex, None if it is unreached; a component by name where the vertex was named.
+
+        A vertex is named by text, and by its id otherwise: "17" is a name, also where all names are numbers. For the
+        values of many vertices, `values` is quicker: this looks at all of them too.
+        """
+        place = self._place("vertex", vertex)
+        if not self._query.reached(place):
+            return None
+        value = self.values[place].item()
+        if isinstance(self.program, ConnectedComponents):
+            return self._called([value], vertex)[0]
+        return value
+
+    def path(self, vertex: Vertex, to: Vertex | None = None) -> list[Any]:
+        """Return the vertices along which the value of a vertex came, the root first; empty if unreached.
+
+        `path("ann", to="bob")` is the end of the way to bob, from ann on, who must be on it. Vertices are listed as the
+        last one was asked for: by id, or by name.
+        """
+        last = vertex if to is None else to
+        way = self._way(self._place("vertex" if to is None else "to", last))
+        if to is not None and way:
+            begin = self._place("vertex", vertex)
+            if begin not in way:
+                source = self._called(way[:1], last)[0]
+                refuse(
+                    "vertex", vertex, f"be on the way to {to!r}, which comes from {source!r} and not past it"
+                )
+            way = way[way.index(begin) :]
+        return self._called(way, last)
+
+    def _way(self, vertex: int) -> list[int]:
         parents = self.parents
-        vertex = check_integer("vertex", vertex, least=0, most=len(parents) - 1)
         if not self._query.reached(vertex):
             return []
         path = [vertex]
         while parents[path[-1]] != NO_PARENT:
             path.append(int(parents[path[-1]]))
         return path[::-1]
+
+    def _place(self, argument: str, vertex: Vertex) -> int:
+        """Return the id of a vertex that is asked for by name or by id."""
+        self._check()
+        if isinstance(vertex, str):
+            if self._graph is None:
+                refuse(argument, vertex, "be an id: this answer knows no names")
+            return self._graph.vertex(vertex)
+        return check_integer(argument, vertex, least=0, most=len(self._query.parents()) - 1)
+
+    def _called(self, vertices: Sequence[int], asked: Vertex) -> list[Any]:
+        """Return vertices by name if one was asked for by name."""
+        if not isinstance(asked, str) or self._graph is None:
+            return list(vertices)
+        return [self._graph.name(vertex) for vertex in vertices]
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
         raise InvalidArgument(

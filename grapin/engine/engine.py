@@ -18,11 +18,12 @@ from grapin.batch import Batch
 from grapin.cache import read_settings
 from grapin.cache.settings import CacheSettings
 from grapin.device import Cache, CachingDevice, Device, Query, Work, check_tracing, open_device
-from grapin.engine.answer import Answer, QueryReport, Report
+from grapin.engine.answer import Answer, QueryReport, Report, Vertex
 from grapin.errors import AnswersLost, GrapinError, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.change import Applied
 from grapin.interrupts import held_interrupts
+from grapin.named import NamedBatch
 from grapin.programs.check import check_program
 from grapin.programs.program import Monotone, Program
 from grapin.system import Resident, System, find_runnable
@@ -122,7 +123,8 @@ class Engine:
         self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
-            Answer(program, query, self._check) for program, query in zip(listed, self._queries, strict=True)
+            Answer(program, query, self._check, graph)
+            for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
         self._writer = _writer(trace, self._about())
@@ -152,9 +154,13 @@ class Engine:
         """The vertex each value came from, when there is one program; otherwise see `answers`."""
         return self._only().parents
 
-    def path(self, vertex: int) -> list[int]:
-        """Return the vertices along which the value of a vertex came, when there is one program."""
-        return self._only().path(vertex)
+    def value(self, vertex: Vertex) -> Any:
+        """Return the value of one vertex, by name or id, when there is one program; None if it is unreached."""
+        return self._only().value(vertex)
+
+    def path(self, vertex: Vertex, to: Vertex | None = None) -> list[Any]:
+        """Return the vertices along which the value of a vertex came, by name or id, when there is one program."""
+        return self._only().path(vertex, to)
 
     @property
     def trace(self) -> Trace:
@@ -185,14 +191,14 @@ class Engine:
         with _told_of(writer):
             writer.finish()
 
-    def apply(self, batch: Batch) -> Report:
-        """Change the graph by a batch and bring every answer up to date.
+    def apply(self, batch: Batch | NamedBatch) -> Report:
+        """Change the graph by a batch, of ids or of names, and bring every answer up to date.
 
         A bad batch changes nothing. A value that outgrows its 32 bits, or a device that fails, is found when the graph
         has changed: the error says so, and the answers can be read no more (`AnswersLost`); the graph can.
         """
         self._check()
-        if not isinstance(batch, Batch):
+        if not isinstance(batch, (Batch, NamedBatch)):
             raise InvalidArgument(
                 f"batch={batch!r:.60} must be a grapin.Batch, such as Batch(insert=[(0, 1)])"
             )

@@ -32,6 +32,7 @@ from grapin.files.rows import (
     changes,
     comment_pattern,
     line_of,
+    named_columns,
     numbered_rows,
     open_rows,
     survey,
@@ -210,7 +211,8 @@ def rows_of_table(request: Request, layout: Layout, table: pa.Table) -> Rows:
     column: dict[str, pa.ChunkedArray] = dict(zip(table.column_names, table.columns, strict=True))
     removed = changes(request, column["change"], locate) if "change" in column else None
     weight, time = column.get("weight"), column.get("time")
-    return Rows(column["source"], column["target"], weight, time, locate, removed)
+    columns = named_columns(layout.roles, layout.names)
+    return Rows(column["source"], column["target"], weight, time, locate, removed, columns=columns)
 
 
 def empty_rows(**facts: Any) -> Rows:

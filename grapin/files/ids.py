@@ -3,7 +3,8 @@
 The vertices are those the file names, by its rows or by declaring how many there are:
 
 - ids that are exactly 0 to n-1 (each used, or n declared) are kept as they stand; there are no labels;
-- formats that number from 1 (DIMACS, Matrix Market, KONECT) are shifted by one;
+- formats that number from 1 (DIMACS, Matrix Market, KONECT) are shifted by one; where KONECT's file of names lies
+  beside the graph, its names are the vertices';
 - anything else is numbered in ascending order of the ids or names.
 
 Ids in text are names if those of the first row are, otherwise every one must be a whole number.
@@ -11,6 +12,7 @@ Ids in text are names if those of the first row are, otherwise every one must be
 and `"text"` takes ids as names.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,7 +55,8 @@ def number_vertices(request: Request, rows: Rows, ids: str) -> Numbering:
     low, high = _range(rows)
     if ids == "keep" or (rows.numbered and ids == "auto"):
         _check_range(request, rows, low, high)
-        return _kept(rows, rows.declared or high - rows.first + 1)
+        kept = _kept(rows, rows.declared or high - rows.first + 1)
+        return _called(kept, rows.names) if ids == "auto" else kept
     if ids == "auto" and low >= 0 and high < (rows.declared or 0):
         return _kept(rows, rows.declared or 0)
     if high - low < _TABLE * len(rows.source) + 2**16:
@@ -82,6 +85,15 @@ def _kept(rows: Rows, vertices: int) -> Numbering:
     vertices = max(vertices, *(int(ends.max(initial=-1)) + 1 for ends in (source, target)))
     names = np.arange(rows.first, rows.first + vertices, dtype=np.int64)
     return Numbering(source, target, vertices, Labels(names) if rows.first and vertices else None)
+
+
+def _called(kept: Numbering, names: Sequence[str]) -> Numbering:
+    """Give vertices the names that stand beside the file, if there are enough."""
+    if len(names) < kept.vertices:
+        return kept
+    called = np.empty(kept.vertices, object)
+    called[:] = names[: kept.vertices]
+    return replace(kept, labels=Labels(called))
 
 
 def _filled(column: pa.ChunkedArray, first: int) -> VertexArray:

@@ -2,20 +2,29 @@
 
 The first word says how edges run (`sym`, `asym`, or `bip` for two sides that are numbered apart), the second
 what the third column means; in `dynamic` files it is +1 for an edge that appears and -1 for one that goes.
+
+What the vertices are called stands in a file `ent.*` of the same name beside it: one name a line, in the order of the
+ids, or behind its id and a tab.
 """
 
+import re
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as arrow
 
 from grapin.edges import MOST_VERTICES
+from grapin.errors import InvalidFile
 from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
 from grapin.files.layout import check_columns, tell_layout
 from grapin.files.rows import Request, Rows, Survey, count_of, first_row, survey
-from grapin.files.times import GUESSED
+from grapin.files.source import SUFFIXES, Source
+from grapin.files.times import GUESSED, UNNAMED
 
+_NUMBERED = re.compile("([0-9]{1,18})\t(.*)")
 _THIRD = {"unweighted": "-", "dynamic": "change"}
 
 
@@ -38,7 +47,42 @@ def read_konect(request: Request) -> Rows:
     rows = replace(rows, directed=directed, first=1, numbered=True, notes=notes)
     if form == "bip":
         return _join_sides(request, rows, sizes)
-    return replace(rows, declared=sizes[0] if sizes else None)
+    names, reason = vertex_names(request)
+    unnamed = (f"{UNNAMED} {reason}.",) if reason else ()
+    return replace(rows, declared=sizes[0] if sizes else None, names=names, notes=(*rows.notes, *unnamed))
+
+
+def vertex_names(request: Request) -> tuple[list[str], str]:
+    """Return the names in the file that goes with this one, or why they cannot be used; neither where there is none."""
+    file = _beside(request.path)
+    if file is None:
+        return [], ""
+    try:
+        with Source(file, lambda _: None) as source:
+            lines = source.read().decode().splitlines()
+    except UnicodeDecodeError:
+        return [], f"{file.name} is not UTF-8"
+    except InvalidFile as error:
+        return [], str(error)
+    names = [line for line in lines if not line.startswith("%")]
+    numbered = [_NUMBERED.fullmatch(name) for name in names]
+    if all(match is not None and int(match[1]) == place for place, match in enumerate(numbered, 1)):
+        names = [match[2] for match in numbered if match is not None]
+    twice, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        return [], f"{file.name} has the name {twice!r:.60} {count} times"
+    if "" in names:
+        return [], f"{file.name} has no name for vertex {names.index('') + 1}"
+    return names, ""
+
+
+def _beside(path: Path) -> Path | None:
+    """Return the file of names of the same data set, compressed or not."""
+    if not path.name.startswith("out."):
+        return None
+    stem = path.name.removeprefix("out.").removesuffix(path.suffix if path.suffix in SUFFIXES else "")
+    files = (path.with_name(f"ent.{stem}{ending}") for ending in ("", *SUFFIXES))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _header(sample: Survey) -> tuple[str, str]:

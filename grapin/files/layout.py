@@ -74,6 +74,8 @@ class Layout:
     """Which of weight and time are written as whole numbers."""
     quoted: bool = False
     header: bool = False
+    names: tuple[str, ...] = ()
+    """What a header calls the columns, in the order of the file."""
     guessed: bool = False
     """True when nothing but the number of columns tells what they mean."""
     untidy: bool = False
@@ -120,6 +122,7 @@ def tell_layout(
         whole=_whole(rows, given),
         quoted=quoted,
         header=header,
+        names=tuple(names or ()),
         guessed=guessed,
         untidy=_is_untidy(sample.lines, delimiter, prefixes),
     )

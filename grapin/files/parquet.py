@@ -8,7 +8,7 @@ import pyarrow.parquet as arrow_parquet
 
 from grapin.errors import InvalidFile
 from grapin.files.layout import SAY, check_columns, roles_of_names, roles_of_width
-from grapin.files.rows import Request, Rows, changes, row_place
+from grapin.files.rows import Request, Rows, changes, named_columns, row_place
 from grapin.files.times import tell_times
 
 
@@ -21,7 +21,13 @@ def read_parquet(request: Request) -> Rows:
     }
     removed = changes(request, column["change"], row_place) if "change" in column else None
     rows = Rows(
-        column["source"], column["target"], column.get("weight"), column.get("time"), row_place, removed
+        column["source"],
+        column["target"],
+        column.get("weight"),
+        column.get("time"),
+        row_place,
+        removed,
+        columns=named_columns(roles, table.column_names),
     )
     return tell_times(request, rows, len(roles)) if guessed else rows
 

@@ -19,6 +19,7 @@ from grapin.files.npz import read_npz
 from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
+from grapin.files.times import UNNAMED
 from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
 from grapin.generators import suggestion
 from grapin.progress import progress
@@ -153,6 +154,9 @@ def _edge_list(request: Request, rows: Rows, ids: str, weights: str, directed: b
     weight, notes = settle_weights(request, rows, weights)
     time = settle_times(request, rows)
     numbering = number_vertices(request, rows, ids)
+    if rows.names and numbering.vertices > len(rows.names):
+        short = f"{len(rows.names):,} names lie beside the file, which has {numbering.vertices:,} vertices"
+        notes.append(f"{UNNAMED} {short}.")
     if numbering.labels is not None:
         named = f"from {numbering.labels.name(0)} on" if rows.numbered else "in ascending order"
         notes.insert(0, f"Vertices renumbered: {numbering.vertices:,}; the file names them {named}.")
@@ -167,4 +171,5 @@ def _edge_list(request: Request, rows: Rows, ids: str, weights: str, directed: b
         labels=numbering.labels,
         origin=str(request.path),
         notes=(*rows.notes, *notes),
+        columns=dict(rows.columns),
     )

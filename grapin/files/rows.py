@@ -8,8 +8,8 @@ The lines of a text file: comments before the rows, a sample of the rows, rows w
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -69,6 +69,10 @@ class Rows:
     numbered: bool = False
     """True when the format itself promises ids from `first` on without names of their own."""
     notes: tuple[str, ...] = ()
+    names: Sequence[str] = ()
+    """What a file beside this one calls the vertices, from the first on; empty where there is none."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What the file calls the columns that it names, by role."""
 
 
 def count_of(word: str) -> int | None:
@@ -79,6 +83,11 @@ def count_of(word: str) -> int | None:
 def row_place(row: int) -> str:
     """Name a row of a format that has no lines, counted from 1."""
     return f"row {row + 1}"
+
+
+def named_columns(roles: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Return what columns that have a role are called, by role."""
+    return {role: name for role, name in zip(roles, names, strict=False) if role in ROLES and role != "-"}
 
 
 def as_column(values: NDArray[Any]) -> pa.ChunkedArray:

@@ -27,18 +27,18 @@ _SIGNATURES = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
-_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 def plain_name(path: Path) -> str:
     """Return the file's name in lower case without the suffix of its compression."""
-    return (path.stem if path.suffix.lower() in _SUFFIXES else path.name).lower()
+    return (path.stem if path.suffix.lower() in SUFFIXES else path.name).lower()
 
 
 def compression(path: Path, head: bytes) -> str | None:
     """Tell the compression from the first bytes; a name that promises another one is refused."""
-    promised = _SUFFIXES.get(path.suffix.lower())
+    promised = SUFFIXES.get(path.suffix.lower())
     found = next((kind for kind, signature in _SIGNATURES.items() if signature.match(head)), None)
     if promised is not None and promised != found:
         raise InvalidFile(f"{path} must hold {promised} data, as its name says, but does not")

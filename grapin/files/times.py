@@ -18,6 +18,8 @@ from grapin.files.source import plain_name
 
 GUESSED = "The third column was"
 """So begins every note about what columns were taken for."""
+UNNAMED = "Vertices are numbered, not named:"
+"""So begins every note about names that lie beside a file and do not fit it."""
 
 _SINCE_1980 = 315_532_800
 """The first second of 1980, in seconds since 1970; in milliseconds and finer units, times are larger still."""
@@ -43,19 +45,25 @@ def tell_times(request: Request, rows: Rows, columns: int) -> Rows:
     if columns == 3:
         if reason is None:
             return _noted(rows, "weights; columns='source,target,time' takes it for times")
-        rows = replace(rows, weight=None, time=rows.weight)
+        rows = replace(rows, weight=None, time=rows.weight, columns=_renamed(rows, {"weight": "time"}))
         return _noted(rows, f"times, because {reason}; columns='source,target,weight' takes it for weights")
     if reason is None or rows.time is None or why_times("", rows.time, rows.source) is not None:
         other = "columns='source,target,time,weight' takes them the other way round"
         return _noted(rows, f"weights, and the fourth for times; {other}")
-    rows = replace(rows, weight=rows.time, time=rows.weight)
+    swapped = _renamed(rows, {"weight": "time", "time": "weight"})
+    rows = replace(rows, weight=rows.time, time=rows.weight, columns=swapped)
     other = "columns='source,target,weight,time' takes them the other way round"
     return _noted(rows, f"times, because {reason}, and the fourth for weights; {other}")
 
 
+def _renamed(rows: Rows, roles: dict[str, str]) -> dict[str, str]:
+    """Return what the file calls its columns by the roles that they really have."""
+    return {roles.get(role, role): name for role, name in rows.columns.items()}
+
+
 def guesses(notes: Sequence[str]) -> list[str]:
-    """Return those of a file's notes that say what columns were taken for."""
-    return [note for note in notes if note.startswith(GUESSED)]
+    """Return those of a file's notes that its user should see: what columns were taken for, names that do not fit."""
+    return [note for note in notes if note.startswith((GUESSED, UNNAMED))]
 
 
 def why_times(name: str, column: pa.ChunkedArray, source: pa.ChunkedArray) -> str | None:

@@ -3,7 +3,7 @@
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,7 @@ from pyarrow import csv, parquet
 
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
+from grapin.files.layout import roles_of_names
 from grapin.outputs import check_outputs, write_whole
 
 Columns = dict[str, NDArray[Any]]
@@ -82,7 +83,18 @@ def _table(edges: EdgeList) -> Any:
     columns = _columns(edges)
     if edges.removed is not None:
         columns["change"] = np.where(edges.removed, np.int8(-1), np.int8(1))
-    return pa.table({name: pa.array(column) for name, column in columns.items()})
+    names = _header(list(columns), edges.columns)
+    return pa.table({name: pa.array(column) for name, column in zip(names, columns.values(), strict=True)})
+
+
+def _header(roles: list[str], called: Mapping[str, str]) -> list[str]:
+    """Return the names that columns had in the file they came from, where a reader knows by them what they are."""
+    names = list(roles)
+    for place, role in enumerate(roles):
+        tried = [*names[:place], called.get(role, role), *names[place + 1 :]]
+        if roles_of_names(tried) == tuple(roles):
+            names = tried
+    return names
 
 
 def _write_csv(edges: EdgeList, sink: IO[bytes]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grapin.batch import Batch, Edges
-from grapin.edges import MOST_VERTICES, Labels, VertexArray, WeightArray
+from grapin.edges import MOST_VERTICES, Labels, Naming, VertexArray, WeightArray
 from grapin.errors import InvalidArgument, InvalidBatch
 from grapin.graph import build
 from grapin.graph.adjacency import Adjacency
@@ -18,7 +18,8 @@ from grapin.graph.lists import find
 from grapin.graph.memory import Allocate
 from grapin.graph.packed import Lists, Snapshot
 from grapin.graph.vertices import VertexChange, VertexSet, all_arcs, incident_arcs
-from grapin.validation import check_choice, check_integer
+from grapin.named import NamedBatch
+from grapin.validation import check_choice, check_integer, refuse
 
 
 class Graph:
@@ -51,7 +52,7 @@ class Graph:
         self.version = 0
         """How many batches have been applied."""
         self.labels = labels
-        """The outside names of the vertices, if they have any."""
+        """The outside names of the vertices, if they have any; they come and go with the vertices."""
         self.strict = strict
         """Whether a batch that would be ignored in part is refused instead."""
         self._lent: WeakSet[Snapshot | Lists] = WeakSet()
@@ -118,6 +119,7 @@ class Graph:
         for lists in {id(lists): lists for lists in (out, in_) if lists is not None}.values():
             lists.index_hubs()
         edges = int(out.lists.degrees.sum(dtype=np.int64))
+        labels = None if labels is None else labels.copy()
         return cls(out, in_, vertices=VertexSet(columns.vertices), edges=edges, labels=labels, strict=strict)
 
     @classmethod
@@ -130,9 +132,10 @@ class Graph:
         aligned: bool = True,
         in_direction: bool = True,
         allocate: Allocate | None = None,
+        labels: Labels | None = None,
         strict: bool = False,
     ) -> "Graph":
-        """Return a graph of `vertices` vertices and no edges."""
+        """Return a graph of `vertices` vertices and no edges; `labels=Labels()` for one that grows by name."""
         return cls.from_edges(
             (),
             (),
@@ -142,6 +145,7 @@ class Graph:
             aligned=aligned,
             in_direction=in_direction,
             allocate=allocate,
+            labels=labels,
             strict=strict,
         )
 
@@ -252,14 +256,37 @@ class Graph:
         source, target, weights = all_arcs(self._out.lists, self.bound, self.edges)
         return source, target, self._as_weights(weights)
 
-    def apply(self, batch: Batch, *, strict: bool | None = None) -> Applied:
+    def vertex(self, name: Any) -> int:
+        """Return the id of the vertex with this name, as the graph was read or as it was inserted."""
+        vertex = self._named("vertex", name).vertex(name)
+        if vertex not in self._vertices:
+            refuse(
+                "vertex", name, "be a vertex that is there: its name is known, and the vertex has yet to come"
+            )
+        return vertex
+
+    def name(self, vertex: int) -> Any:
+        """Return what a vertex is called; its id, where vertices have no names."""
+        vertex = self._known(vertex)
+        return vertex if self.labels is None else self.labels.name(vertex)
+
+    def resolve(self, batch: Batch | NamedBatch) -> tuple[Batch, int]:
+        """Return a batch by ids, and how many mutations it leaves out because nothing has a name they are about."""
+        if isinstance(batch, Batch):
+            return batch, 0
+        labels = self._named("batch", batch)
+        return batch.resolve(labels, self.free_vertices, strict=self.strict)
+
+    def apply(self, batch: Batch | NamedBatch, *, strict: bool | None = None) -> Applied:
         """Make the changes of a batch, all or none, and say what really changed.
 
         Raises `InvalidBatch`, with the graph untouched, if the batch names an unknown vertex, leaves a gap in
         the ids, or has weights where the graph has none or the other way round; in strict mode also if it
         deletes or re-weights what is not there or inserts a vertex that is.
         """
+        batch, unknown = self.resolve(batch)
         vertices = self._vertices.change(batch)
+        naming = self._naming(batch, vertices)
         asked = asked_for(batch, self._vertices, vertices, directed=self.directed, dtype=self.weight_dtype)
         if len(vertices.deleted):
             asked = self._with_incident_arcs(asked, vertices)
@@ -269,14 +296,17 @@ class Graph:
         if self.strict if strict is None else strict:
             _refuse_ignored(change, vertices)
         self._commit(change, vertices)
-        return self._applied(change, vertices)
+        if naming is not None and self.labels is not None:
+            self.labels.commit(naming)
+        return self._applied(change, vertices, unknown)
 
     def copy(self) -> "Graph":
         """Return an independent copy; its edge arrays are placed by the same allocator."""
         out = self._out.copy()
         in_ = out if self._in is self._out else None if self._in is None else self._in.copy()
         vertices = self._vertices.copy()
-        other = Graph(out, in_, vertices=vertices, edges=self.edges, labels=self.labels, strict=self.strict)
+        labels = None if self.labels is None else self.labels.copy()
+        other = Graph(out, in_, vertices=vertices, edges=self.edges, labels=labels, strict=self.strict)
         other.version = self.version
         return other
 
@@ -335,6 +365,27 @@ class Graph:
             raise InvalidArgument(f"vertex={vertex} must be a vertex of the graph")
         return vertex
 
+    def _named(self, argument: str, value: Any) -> Labels:
+        if self.labels is None:
+            refuse(
+                argument,
+                value,
+                "be given by id: the graph's vertices have no names (graph.labels = Labels(...))",
+            )
+        return self.labels
+
+    def _naming(self, batch: Batch, vertices: VertexChange) -> Naming | None:
+        """Return what a batch does to the names, or refuse it; None where there are none."""
+        if self.labels is None:
+            if batch.names:
+                raise InvalidBatch(
+                    "names must be left out: the graph's vertices have none (graph.labels = Labels(...) names them)"
+                )
+            return None
+        if not len(batch.insert_vertices) and not len(batch.delete_vertices):
+            return None
+        return self.labels.change(batch.insert_vertices, batch.names, vertices.inserted, vertices.deleted)
+
     def _with_incident_arcs(self, asked: Asked, vertices: VertexChange) -> Asked:
         in_ = None if self._in is None else self._in.lists
         keys = incident_arcs(self._out.lists, in_, vertices.deleted, self.bound)
@@ -358,7 +409,7 @@ class Graph:
         for lists in self._directions():
             lists.shrink()
 
-    def _applied(self, change: Change, vertices: VertexChange) -> Applied:
+    def _applied(self, change: Change, vertices: VertexChange, unknown: int) -> Applied:
         old_weights = self._as_weights(change.reweighted.stored)
         return Applied(
             version=self.version,
@@ -368,7 +419,7 @@ class Graph:
             old_weights=change.reweighted.stored if old_weights is None else old_weights,
             inserted_vertices=vertices.inserted,
             deleted_vertices=vertices.deleted,
-            ignored=len(change.ignored) + len(vertices.ignored),
+            ignored=len(change.ignored) + len(vertices.ignored) + unknown,
             unchanged=change.unchanged,
         )
 

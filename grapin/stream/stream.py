@@ -5,11 +5,12 @@ Batches from anywhere: a generator function, a queue, a list.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from grapin.batch import Batch
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument, InvalidBatch
+from grapin.named import NamedBatch
 
 if TYPE_CHECKING:
     from grapin.graph import Graph
@@ -66,8 +67,9 @@ class Stream:
 def from_iterator(batches: Iterable[Any]) -> Stream:
     """Take batches as they come, one at a time.
 
-    Each item is a `Batch`, a tuple of its arguments in their order (`(insert, delete)`), or a mapping of them
-    (`{"insert": [(0, 1)], "insert_vertices": [1]}`). A list can be streamed again, an iterator only once.
+    Each item is a `Batch` or a `NamedBatch`, a tuple of a Batch's arguments in their order (`(insert, delete)`), or a
+    mapping of them (`{"insert": [(0, 1)], "insert_vertices": [1]}`). A list can be streamed again, an iterator only
+    once.
     """
     length = len(batches) if isinstance(batches, Sized) else None
     return Stream(lambda: _checked(batches), length=length)
@@ -75,7 +77,8 @@ def from_iterator(batches: Iterable[Any]) -> Stream:
 
 def _checked(batches: Iterable[Any]) -> Iterator[Batch]:
     for number, item in enumerate(batches):
-        yield item if isinstance(item, Batch) else _made(number, item)
+        # What an engine or a graph applies, whichever of the two; streams of our own make batches by id.
+        yield cast("Batch", item) if isinstance(item, (Batch, NamedBatch)) else _made(number, item)
 
 
 def _made(number: int, item: Any) -> Batch:
