@@ -66,6 +66,12 @@ SOURCES = _digest_of_sources(_WITH_COMPILED_CODE)
 """Stands for the content of all source files with code compiled for the CPU."""
 SOURCES_OF_MODEL = _digest_of_sources(("compiled.py", "machine_code.py", "sim/**/*.py"))
 """The same for the model, whose compiled code calls none but its own: a change to it leaves the kernels as they are."""
+SOURCES_OF_ONE_LANE = _digest_of_sources(
+    ("compiled.py", "machine_code.py", "kernels/*.py", "kernels/cuda/**/*.py")
+)
+"""The same for the kernels of `cuda`, where they are compiled for the CPU."""
+_STAMPS = (("grapin.sim.", SOURCES_OF_MODEL), ("grapin.kernels.cuda.", SOURCES_OF_ONE_LANE))
+"""By package, what its machine code depends on; anything else depends on `SOURCES`."""
 
 
 class _Kept(MachineCode):
@@ -220,7 +226,7 @@ def _undisturbed() -> Iterator[None]:
 def _compile(function: F, *, keep: bool = True, **options: Any) -> F:
     if PLAIN:
         return function
-    stamp = SOURCES_OF_MODEL if function.__module__.startswith("grapin.sim.") else SOURCES
+    stamp = next((stamp for package, stamp in _STAMPS if function.__module__.startswith(package)), SOURCES)
     options = {"nopython": True, "nogil": True, "boundscheck": None, "error_model": "numpy", **options}
     options["no_cfunc_wrapper"] = True
     dispatcher = _Dispatcher(function, targetoptions=options, sources=stamp if keep else "")

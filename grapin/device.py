@@ -22,7 +22,7 @@ from grapin.graph.packed import Snapshot
 from grapin.programs.program import Program
 from grapin.system import System
 from grapin.user_code import is_user_code, load_user_code
-from grapin.validation import check_choice
+from grapin.validation import check_choice, refuse
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,18 @@ class CachingDevice(Device, Protocol):
         """Return an empty cache for copies of neighbours and, with 2 arrays, of weights of this type."""
 
 
+@runtime_checkable
+class ConfigurableDevice(Device, Protocol):
+    """A device with a setting, which is given behind its name and a colon."""
+
+    def configured(self, setting: str) -> Device:
+        """Return the device with this setting, or refuse it."""
+
+
 DEVICES = {
     "cuda": "grapin.kernels.cuda.device",
     "cpu": "grapin.kernels.cpu.device",
+    "onelane": "grapin.kernels.cuda.one_lane",
     "cudasim": "grapin.kernels.cuda.simulated",
     "reference": "grapin.reference.device",
 }
@@ -122,18 +131,27 @@ _NEEDED = ("name", "unavailable", "query")
 
 
 def device(name: str) -> Device:
-    """Return the device of this name, or the one in `FILE.py` (or `FILE.py:NAME`), whether or not it can be used."""
+    """Return the device of this name, or the one in `FILE.py` (or `FILE.py:NAME`), whether or not it can be used.
+
+    Behind a colon stands the setting of a device that has one, as in `onelane:132`.
+    """
     if is_user_code(name):
         return _own_device(name, str(Path.cwd()))
-    return cast("Device", import_module(DEVICES[check_choice("device", name, DEVICES)]))
+    plain, colon, setting = name.partition(":")
+    if plain not in DEVICES:
+        check_choice("device", name, (*DEVICES, "auto"))
+    found = cast("Device", import_module(DEVICES[plain]))
+    if not colon:
+        return found
+    if not isinstance(found, ConfigurableDevice):
+        refuse("device", name, f"be {plain!r}, which has no setting")
+    return found.configured(setting)
 
 
 def open_device(name: str) -> Device:
     """Return a usable device; `auto` takes the fastest there is."""
     if name == "auto":
         return next(found for found in map(device, _PREFERRED) if found.unavailable() is None)
-    if not is_user_code(name):
-        check_choice("device", name, (*DEVICES, "auto"))
     found = device(name)
     reason = found.unavailable()
     if reason is not None:

@@ -13,9 +13,9 @@ support was taken away and whose fate is not decided yet.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ SHIFT = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 
 
+_PACKAGE = f"{__name__.partition('.')[0]}."
 _STEP = "Failed in nopython mode pipeline"
 """So begins each line that says only at which step of compilation an error came up."""
 
@@ -171,32 +172,55 @@ def _adopted(function: Any) -> FunctionType:
 
 def digest(program: Monotone, code: Coding) -> str:
     """Name a program's compiled form: equal rules share machine code on disk, different ones never do."""
-    parts = [_code(type(program).edge), repr(code)]
+    parts = [fingerprint(type(program).edge, {}), repr(code)]
     if type(program).start is not None:
-        parts.append(_code(type(program).start))
+        parts.append(fingerprint(type(program).start, {}))
     parts.append(repr((program.weighted, program.both_ways)))
     return hashlib.sha256("|".join(parts).encode()).hexdigest()[:12]
 
 
-def _code(function: Any) -> str:
-    code = function.__code__
-    closure = tuple(repr(cell.cell_contents) for cell in function.__closure__ or ())
-    names = tuple((name, repr(function.__globals__.get(name))) for name in code.co_names)
-    constants = tuple(repr(constant) for constant in code.co_consts)
-    return repr((code.co_code, constants, names, closure))
-
-
 def rebind(kernel: Any, name: str, **rules: Any) -> FunctionType:
-    """Return a copy of a kernel's plain function in which the given global names are these rules.
+    """Return a copy of a plain function in which the given global names are these rules.
 
     Numba finds machine code on disk by qualified name and line, so each binding gets a name of its own.
     """
     function = FunctionType(
-        kernel.__code__, {**kernel.__globals__, **rules}, f"{kernel.__name__}_{name}", kernel.__defaults__
+        kernel.__code__,
+        {**kernel.__globals__, **rules},
+        f"{kernel.__name__}_{name}",
+        kernel.__defaults__,
+        kernel.__closure__,
     )
     function.__qualname__ = function.__name__
     function.__module__ = kernel.__module__
     return function
+
+
+def fingerprint(function: Any, names: Mapping[str, Any]) -> str:
+    """Name a function by its code and by what it finds under the names it uses, where `names` come before its own.
+
+    A compiled function counts by its qualified name: where that holds its own fingerprint, all that it calls counts.
+    """
+    known = {**function.__globals__, **names}
+    used = [known[each] for each in function.__code__.co_names if each in known]
+    closed = [cell.cell_contents for cell in function.__closure__ or ()]
+    constants = [each for each in function.__code__.co_consts if not isinstance(each, CodeType)]
+    parts = (function.__code__.co_code, *map(_told, used + closed + constants))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+def _told(value: Any) -> str:
+    """Write down a value that code uses; two that are not the same are never written alike."""
+    value = getattr(value, "py_func", value)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if isinstance(value, FunctionType) and not value.__module__.startswith(_PACKAGE):
+        return f"{value.__qualname__}{fingerprint(value, {})}"  # what is ours, `grapin.compiled.SOURCES` stands for
+    if isinstance(value, FunctionType | BuiltinFunctionType | type):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)
 
 
 def does_not_compile(program: Monotone, error: Exception) -> InvalidArgument:

@@ -24,7 +24,7 @@ from grapin.programs.program import Monotone, Program
 from grapin.random import Draws
 from grapin.system import System
 
-COMPILING = ("cpu", "cuda")
+COMPILING = ("cpu", "cuda", "onelane")
 """Devices whose kernels are compiled. The others execute Python, in which a graph of this size would take long."""
 STEPS = 14
 """How often `advance` is called with 1."""
@@ -52,7 +52,7 @@ def warm_up(
 
     What such an engine refuses is left for it to refuse: a failure here ends the warm-up and nothing else.
     """
-    compiles = open_device(device).name in COMPILING
+    compiles = open_device(device).name.partition(":")[0] in COMPILING
     small = _small_graph(graph, _VERTICES if compiles else _FEW)
     advance(1)
     change: Callable[[Batch], object] = small.apply

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from grapin.system import Transfer
+from grapin.system import Resident, Transfer
 
 """How kernels read edges: from the host's own arrays over the link, through migrating pages, from a copy."""
 
@@ -89,6 +90,58 @@ class Backend(Protocol):
 
     def select(self, array: Any, flags: Any) -> Any:
         """Return the elements beside a true flag, in their order."""
+
+
+class HostArrays:
+    """The arrays of a backend whose kernels the CPU executes: NumPy's."""
+
+    def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return an uninitialised array."""
+        return np.empty(count, dtype)
+
+    def full(self, count: int, value: Any, dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array filled with one value."""
+        return np.full(count, value, dtype)
+
+    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy."""
+        return np.array(array)
+
+    def download(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy."""
+        return array.copy()
+
+    def part(self, array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+        """Return a view of a stretch of an array."""
+        return array[start:stop]
+
+    def copy(self, target: NDArray[Any], source: NDArray[Any]) -> None:
+        """Overwrite one array by another."""
+        target[:] = source
+
+    def fill(self, array: NDArray[Any], value: Any) -> None:
+        """Overwrite an array by one value."""
+        array[:] = value
+
+    def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
+        """Return the store's own array, or a copy of it where the device is to have one."""
+        return array.copy() if isinstance(transfer, Resident) else array
+
+    def sort(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the elements in ascending order."""
+        return np.sort(array)
+
+    def distinct(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the elements in ascending order, each once."""
+        return np.unique(array)
+
+    def running_sum(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums up to and including each element."""
+        return np.cumsum(array)
+
+    def select(self, array: NDArray[Any], flags: NDArray[Any]) -> NDArray[Any]:
+        """Return the elements beside a true flag."""
+        return array[flags.astype(np.bool_)]
 
 
 def bind_functions(backend: Backend, functions: Iterable[Any], **names: Any) -> dict[str, Any]:

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAAtomic, FakeCUDAModule, FakeCUDAShared
-from numpy.typing import DTypeLike, NDArray
 
-from grapin.kernels.cuda.backend import Shape
+from grapin.kernels.cuda.backend import HostArrays, Shape
 from grapin.kernels.rules import rebind
-from grapin.system import Resident, Transfer
 
 SWITCH = 0.25
 """How likely a lane passes its turn on at an atomic step."""
@@ -222,6 +220,7 @@ def operations(block: Block) -> dict[str, Any]:
     return {
         "cuda": block.cuda,
         "WARP": block.warp,
+        "LINE": block.warp,
         "lane_id": lambda: _this_lane().thread_id % block.warp,
         "ballot": together("ballot", alike(mask)),
         "any_lane": together("any_lane", alike(any)),
@@ -234,7 +233,7 @@ def operations(block: Block) -> dict[str, Any]:
     }
 
 
-class Simulator:
+class Simulator(HostArrays):
     """Runs kernels one lane at a time; a warp of few lanes and a small shape make it fast enough for tests.
 
     A warp of 4 has all the cases that one of 32 has, on lists of ten neighbours instead of a hundred.
@@ -261,51 +260,3 @@ class Simulator:
         shape = shape or self.shape
         for index in range(shape.blocks):
             self._block.run(lambda: kernel(*arguments), index, shape.blocks, shape.threads)
-
-    def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Return an uninitialised array."""
-        return np.empty(count, dtype)
-
-    def full(self, count: int, value: Any, dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array filled with one value."""
-        return np.full(count, value, dtype)
-
-    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy."""
-        return np.array(array)
-
-    def download(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy."""
-        return array.copy()
-
-    def part(self, array: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
-        """Return a view of a stretch of an array."""
-        return array[start:stop]
-
-    def copy(self, target: NDArray[Any], source: NDArray[Any]) -> None:
-        """Overwrite one array by another."""
-        target[:] = source
-
-    def fill(self, array: NDArray[Any], value: Any) -> None:
-        """Overwrite an array by one value."""
-        array[:] = value
-
-    def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
-        """Return the store's own array, or a copy of it where the device is to have one."""
-        return array.copy() if isinstance(transfer, Resident) else array
-
-    def sort(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the elements in ascending order."""
-        return np.sort(array)
-
-    def distinct(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the elements in ascending order, each once."""
-        return np.unique(array)
-
-    def running_sum(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums up to and including each element."""
-        return np.cumsum(array)
-
-    def select(self, array: NDArray[Any], flags: NDArray[Any]) -> NDArray[Any]:
-        """Return the elements beside a true flag."""
-        return array[flags.astype(np.bool_)]

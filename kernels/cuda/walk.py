@@ -28,7 +28,16 @@ from grapin.kernels.cuda.lists import (
     stored_weight,
     unit_weight,
 )
-from grapin.kernels.cuda.warp import WARP, any_lane, ballot, broadcast, first_lane, lane_id, warp_minimum
+from grapin.kernels.cuda.warp import (
+    LINE,
+    WARP,
+    any_lane,
+    ballot,
+    broadcast,
+    first_lane,
+    lane_id,
+    warp_minimum,
+)
 from grapin.kernels.rules import UNREACHED
 
 SHORT: int = 8
@@ -162,7 +171,8 @@ def _walk_together(
         origin, copied = broadcast(start, leader), broadcast(held, leader)
         whole = broadcast(degree, leader)
         length = min(whole, np.int64(LONG))
-        line = -(lined_up_with(origin, copied, ARRAYS) % WARP)
+        begins = -(lined_up_with(origin, copied, ARRAYS) % LINE)
+        line = begins + -begins // WARP * WARP  # lanes that are fewer than a line's begin where the list does
         found = UNREACHED
         going, satisfied = True, False
         while going:
@@ -175,7 +185,9 @@ def _walk_together(
             found = visit(state, of, common, other, weight, inside, found)
             line += WARP
             going = line < length
-            if STOPS:
+            if STOPS and (
+                not going or (line - begins) % LINE == 0
+            ):  # a line that is begun is read to its end
                 satisfied = any_lane(enough(common, found))
                 going = going and not satisfied
         if REDUCES:

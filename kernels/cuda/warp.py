@@ -13,7 +13,9 @@ from numba import cuda
 from grapin.kernels.cuda.compiled import device_function
 
 WARP = 32
-"""Lanes of a warp; also the elements of a 128-byte line, which a warp reads at once."""
+"""Lanes of a warp."""
+LINE = WARP
+"""Elements of a 128-byte line, which a warp reads at once; also where kernels run as another number of lanes."""
 FULL = np.uint32(0xFFFFFFFF)
 
 
