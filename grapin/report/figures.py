@@ -15,7 +15,7 @@ from html import escape
 from itertools import product
 from typing import Any
 
-from grapin.report.findings import ALL, Crossing, Findings, batch_count
+from grapin.report.findings import Crossing, Findings, batch_count
 from grapin.sim.prediction import PARTS, Prediction
 from grapin.units import format_bytes, format_count, format_seconds
 
@@ -98,7 +98,7 @@ def time_figure(findings: Findings, systems: Iterable[str]) -> dict[str, Any]:
     rows = []
     for machine in findings.machines:
         for system in systems:
-            prediction = findings.prediction(machine, system, ALL)
+            prediction = findings.prediction(machine, system, findings.answers[0])
             if prediction is not None:
                 rows.append((f"{machine}, {system}", prediction))
     names = [plain(name) for name, _ in rows]
@@ -140,7 +140,7 @@ def time_figure(findings: Findings, systems: Iterable[str]) -> dict[str, Any]:
                 "range": [0, 1.2],
                 "tickvals": [0, 0.25, 0.5, 0.75, 1],
                 "tickformat": ".0%",
-                "title": {"text": "parts of a batch's time"},
+                "title": {"text": f"parts of a batch's time, {plain(findings.answers[0])}"},
             },
             "yaxis": {"autorange": "reversed", "type": "category"},
         },
@@ -260,7 +260,7 @@ def crossing_table(findings: Findings) -> str:
     sizes = ("32 B", "64 B", "96 B", "128 B")
     return _table(
         "Means per batch; the time is a median, on the device that ran it.",
-        ("answer", "system", "time here", "edges read / edges", *sizes, "bytes"),
+        ("answer", "system", "time (this device)", "edges read / edges", *sizes, "host-to-device bytes"),
         rows,
         names=2,
     )
@@ -272,7 +272,7 @@ def time_table(findings: Findings, systems: Sequence[str]) -> str:
     rows = []
     for machine in findings.machines:
         for system in systems:
-            one = findings.prediction(machine, system, ALL)
+            one = findings.prediction(machine, system, findings.answers[0])
             if one is None:
                 continue
             rows.append(
@@ -288,7 +288,7 @@ def time_table(findings: Findings, systems: Sequence[str]) -> str:
                 )
             )
     return _table(
-        "All answers together, without a cache; rounds and wire are of a batch, use of the link is of the whole run.",
+        f"{findings.answers[0]}, without a cache; rounds and wire are per batch, use of the link is of the whole run.",
         ("machine", "system", "first values", "per batch", "rounds", "wire", "link used", "bottleneck"),
         rows,
         names=2,

@@ -10,9 +10,16 @@ from grapin.sim.machine import Machine
 from grapin.sim.predict import Combination
 from grapin.sim.prediction import Prediction
 from grapin.system import System
+from grapin.units import format_bytes, format_count, format_seconds
 
 ALL = "all answers"
 """The choice that adds the programs up."""
+
+_KNOWN_AS = {
+    "bounded": "bounded (ours)",
+    "grapin": "grapin (published)",
+    "grapin-recomp": "grapin-recomp (from scratch)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +67,10 @@ class Findings:
     checks: Sequence[str]
     """What was held against what; all of it was found right, or there would be no report."""
     programs: Sequence[str]
-    phase_programs: Sequence[int]
-    """For each phase of the predictions, whose values it computed: a place in `programs`."""
+    batch: str
+    """What a batch is, in a few words."""
+    phase_programs: Mapping[str, Sequence[str]]
+    """For each way to repair that ran, phase by phase of its predictions, the program whose values it computed."""
     crossings: Sequence[Crossing]
     predictions: Sequence[tuple[Combination, Prediction]]
     edge_bytes: int
@@ -69,7 +78,9 @@ class Findings:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What predictions can be asked for: all programs together, or one of several."""
+        """What predictions can be asked for: all programs together, or one of several; first what every system ran."""
+        if not all(set(ran) == set(self.programs) for ran in self.phase_programs.values()):
+            return tuple(self.programs)
         return (ALL, *self.programs) if len(self.programs) > 1 else (ALL,)
 
     @cached_property
@@ -92,13 +103,38 @@ class Findings:
         whole = self._by_choice.get((machine, system, cache))
         if whole is None or answer == ALL:
             return whole
-        place = list(self.programs).index(answer)
-        kept = [phase for phase, program in enumerate(self.phase_programs) if program == place]
+        ran = self.phase_programs[self.systems[system].repair]
+        kept = [phase for phase, program in enumerate(ran) if program == answer]
+        if not kept:
+            return None
         return replace(
             whole,
             versions=tuple(whole.versions[phase] for phase in kept),
             phases=tuple(whole.phases[phase] for phase in kept),
         )
+
+    def verdicts(self) -> list[str]:
+        """Say for each program, in one line each, what the first system moves and takes versus the others."""
+        machine = next(iter(self.machines))
+        return [self._verdict(program, machine) for program in self.programs]
+
+    def _verdict(self, program: str, machine: str) -> str:
+        ours, *others = (one for one in self.crossings if one.program == program)
+        moved = "".join(
+            f", {_known_as(one)} {format_bytes(one.bytes)}{_ratio(ours.bytes, one.bytes, 'much')}"
+            for one in others
+        )
+        mine, *theirs = (self._seconds(machine, one) for one in (ours, *others))
+        taken = "".join(f", {format_seconds(seconds)}{_ratio(mine, seconds, 'long')}" for seconds in theirs)
+        return (
+            f"{program}, {self.batch}: {_known_as(ours)} moves {format_bytes(ours.bytes)} from host to device{moved}. "
+            f"Predicted on {machine} with {format_bytes(self.machines[machine].gpu.memory)}: "
+            f"{format_seconds(mine)}{taken}."
+        )
+
+    def _seconds(self, machine: str, one: Crossing) -> float:
+        found = self.prediction(machine, one.system, one.program)
+        return 0.0 if found is None else found.seconds_a_batch or 0.0
 
     @cached_property
     def _by_choice(self) -> dict[tuple[str, str, str], Prediction]:
@@ -116,3 +152,15 @@ def batch_count(prediction: Prediction) -> int:
 def cache_label(one: Combination) -> str:
     """Name a cache as it was asked for."""
     return "none" if one.cache is None else str(one.cache)
+
+
+def _known_as(one: Crossing) -> str:
+    return _KNOWN_AS.get(one.system, one.system)
+
+
+def _ratio(ours: float, theirs: float, what: str) -> str:
+    """Say what theirs is of ours; nothing where there is nothing to divide by."""
+    if not ours or not theirs:
+        return ""
+    times = theirs / ours
+    return f" ({format_count(round(times)) if times >= 100 else f'{times:.3g}'} times as {what})"

@@ -26,7 +26,7 @@ from grapin.report.figures import (
     time_figure,
     time_table,
 )
-from grapin.report.findings import ALL, Findings
+from grapin.report.findings import Findings
 from grapin.units import format_bytes, format_seconds
 
 
@@ -54,7 +54,7 @@ def render(findings: Findings) -> str:
         policy=escape(_policy(scripts)),
         style=_file("style.css"),
         graph=escape(findings.graph),
-        verdicts="".join(f"<li>{escape(one)}</li>" for one in verdicts(findings)),
+        verdicts="".join(f"<li>{escape(one)}</li>" for one in findings.verdicts()),
         facts="".join(
             f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in findings.facts.items()
         ),
@@ -73,23 +73,6 @@ def render(findings: Findings) -> str:
     )
 
 
-def verdicts(findings: Findings) -> list[str]:
-    """Say for each program what the first system moves and takes beside the second."""
-    first, second = list(dict.fromkeys(one.system for one in findings.crossings))[:2]
-    machine = next(iter(findings.machines))
-    found = []
-    for program in findings.programs:
-        moved = {one.system: one.bytes for one in findings.crossings if one.program == program}
-        answer = program if program in findings.answers else ALL
-        ours, theirs = (_seconds(findings, machine, system, answer) for system in (first, second))
-        found.append(
-            f"{program}: {first} reads {format_bytes(moved[first])} per batch, host to device, {second} "
-            f"{format_bytes(moved[second])}{_ratio(moved[first], moved[second], 'less', 'more')}. Predicted on "
-            f"{machine}: {format_seconds(ours)} and {format_seconds(theirs)}{_ratio(ours, theirs, 'faster', 'slower')}."
-        )
-    return found
-
-
 def _memory_note(findings: Findings) -> str:
     """Say so where a GPU could hold all edges: moving pages or partitions then costs next to nothing."""
     holding = [
@@ -101,20 +84,6 @@ def _memory_note(findings: Findings) -> str:
         f'<p class="note">All edges ({format_bytes(findings.edge_bytes)}) would fit into the memory of '
         f"{escape(' and '.join(holding))}, so systems that bring pages keep them there and look better than on a graph "
         "that does not fit; <code>--set gpu.memory=SIZE</code> predicts a smaller GPU.</p>"
-    )
-
-
-def _seconds(findings: Findings, machine: str, system: str, answer: str) -> float:
-    prediction = findings.prediction(machine, system, answer)
-    return 0.0 if prediction is None else prediction.seconds_a_batch or 0.0
-
-
-def _ratio(ours: float, theirs: float, better: str, worse: str) -> str:
-    """Say how many times better or worse; nothing where there is nothing to divide by."""
-    if not ours or not theirs:
-        return ""
-    return (
-        f", {theirs / ours:.3g} times {better}" if ours <= theirs else f", {ours / theirs:.3g} times {worse}"
     )
 
 

@@ -79,6 +79,12 @@
 
   function showSentence(choice, outcome, found) {
     const { machine, system, answer } = choice;
+    find("summary").textContent = `${system}: ${choices.systems[system].summary}.`;
+    find("said").style.setProperty("--system", choices.systems[system].colour);
+    if (!outcome) {
+      find("said").textContent = `${answer} was not run under ${system}, nor under a system that reads the same lists.`;
+      return;
+    }
     const room = outcome.cache === "none" ? "without a cache" : `with a cache of ${outcome.cache} of the edges`;
     const text = outcome.text;
     const best = found.reduce((least, one) => (one.outcome.seconds < least.outcome.seconds ? one : least));
@@ -89,8 +95,6 @@
     find("said").textContent =
       `On ${machine} (${choices.machines[machine]}), ${system} ${room} moves ${text.bytes} a batch and takes ` +
       `${text.seconds} for ${answer}, most of it for ${text.dominant}. ${beside}`;
-    find("summary").textContent = `${system}: ${choices.systems[system].summary}.`;
-    find("said").style.setProperty("--system", choices.systems[system].colour);
   }
 
   function showSystems(choice, found) {
@@ -119,7 +123,7 @@
   function showCaches(choice) {
     const tried = choices.caches
       .map((cache) => predicted({ ...choice, cache }))
-      .filter((outcome, place) => outcome.cache === choices.caches[place]);
+      .filter((outcome, place) => outcome && outcome.cache === choices.caches[place]);
     const kinds = Object.keys(choices.kindColours).filter((kind) => tried.some(({ kinds }) => kinds[kind] > 0));
     const bars = kinds.map((kind) => ({
       type: "bar",

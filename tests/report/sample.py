@@ -42,7 +42,8 @@ def made_up(
         facts={"graph": graph, "seed": "0"},
         checks=["Every value of it."],
         programs=programs,
-        phase_programs=[place for _ in range(3) for place in range(len(programs))],
+        batch="40 mutations of 10,000 edges",
+        phase_programs=dict.fromkeys({str(one.repair) for one in known.values()}, [*programs] * 3),
         crossings=[
             Crossing(program, name, [0.001, 0.002], [Counters(requests_128=size)] * 2, 10_000)
             for program in programs

@@ -12,7 +12,7 @@ from sample import CACHES, made_up
 
 from grapin.report.figures import choices, log_axis, plain, system_colours
 from grapin.report.findings import ALL
-from grapin.report.page import render, verdicts
+from grapin.report.page import render
 from grapin.system import SYSTEMS
 from grapin.units import format_bytes
 
@@ -115,13 +115,13 @@ def test_a_system_that_keeps_no_copies_is_predicted_without_a_cache_only() -> No
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ((10, 30, 1), "3 times less"),
-        ((30, 10, 1), "3 times more"),
-        ((0, 10, 1), "0 B per batch, host to device, grapin 1.25 KiB. Predicted"),
+        ((10, 30, 1), "grapin (published) 3.75 KiB (3 times as much)"),
+        ((30, 10, 1), "grapin (published) 1.25 KiB (0.333 times as much)"),
+        ((0, 10, 1), "moves 0 B from host to device, grapin (published) 1.25 KiB, emogi 128 B. Predicted"),
     ],
 )
 def test_a_verdict_says_who_moves_less_and_divides_by_nothing(sizes: tuple[int, ...], words: str) -> None:
-    (sentence,) = verdicts(made_up(programs=["bfs"], sizes=sizes))
+    (sentence,) = made_up(programs=["bfs"], sizes=sizes).verdicts()
     assert words in sentence
 
 
