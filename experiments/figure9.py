@@ -33,7 +33,7 @@ from grapin.edges import EdgeList
 from grapin.graph import Graph
 from grapin.graph.packed import Lists
 from grapin.sim import replay
-from grapin.sim.oracle.requests import ANY_LENGTH
+from grapin.sim.transfer.zero_copy import ANY_LENGTH
 from grapin.stream import Stream
 from grapin.system import SYSTEMS, ZeroCopy
 from grapin.trace import Trace

@@ -26,9 +26,8 @@ from grapin.generators import generate
 from grapin.programs import SSSP
 from grapin.session import Session
 from grapin.sim import MACHINES
-from grapin.sim.closed_form import read_requests
 from grapin.sim.oracle.zero_copy import replay_events
-from grapin.sim.path import Path, to_seconds
+from grapin.sim.path import Path, read_requests, to_seconds
 from grapin.sim.stations import Replayed
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.zero_copy import replay_zero_copy

@@ -16,7 +16,7 @@ from experiments.read_amplification import GENERATED, QUICK, Case
 from experiments.reads import weighted
 from grapin.generators import generate
 from grapin.sim import MACHINES
-from grapin.sim.paging.replay import replay_unified
+from grapin.sim.transfer.unified import replay_unified
 
 TOUCHES = 2e6
 STREAMING = 9.11

@@ -51,7 +51,7 @@ from grapin.generators import generate
 from grapin.sim import MACHINES
 from grapin.sim.paging import DRIVER, Driver, UnifiedVolumes
 from grapin.sim.paging.memory import Layout
-from grapin.sim.paging.replay import pages_written, replay_unified
+from grapin.sim.transfer.unified import pages_written, replay_unified
 from grapin.trace import Trace
 
 MEMORY = 24e9

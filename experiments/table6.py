@@ -46,7 +46,7 @@ from grapin.graph import Graph
 from grapin.sim import MACHINES, replay
 from grapin.sim.path import Path
 from grapin.sim.prediction import Costs
-from grapin.sim.transfer.costs import run_cache, with_upkeep
+from grapin.sim.transfer.zero_copy import run_cache, with_upkeep
 from grapin.trace import Trace
 
 REPETITIONS = 3

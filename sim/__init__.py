@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grapin.sim.closed_form import copy_to_device, copy_to_host, hardware_counters, read_requests
     from grapin.sim.machine import MACHINES, Gpu, Host, Machine, find_machine
+    from grapin.sim.path import copy_to_device, copy_to_host, hardware_counters, read_requests
     from grapin.sim.predict import Combination, replay, sweep
     from grapin.sim.prediction import Prediction
 
@@ -16,11 +16,11 @@ _HOMES = {
     "MACHINES": "grapin.sim.machine",
     "Machine": "grapin.sim.machine",
     "Prediction": "grapin.sim.prediction",
-    "copy_to_device": "grapin.sim.closed_form",
-    "copy_to_host": "grapin.sim.closed_form",
+    "copy_to_device": "grapin.sim.path",
+    "copy_to_host": "grapin.sim.path",
     "find_machine": "grapin.sim.machine",
-    "hardware_counters": "grapin.sim.closed_form",
-    "read_requests": "grapin.sim.closed_form",
+    "hardware_counters": "grapin.sim.path",
+    "read_requests": "grapin.sim.path",
     "replay": "grapin.sim.predict",
     "sweep": "grapin.sim.predict",
 }

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from grapin.errors import DeviceUnavailable, MissingDependency
 from grapin.figures import NO_SOURCE
-from grapin.sim.links import TRANSFERS, Link, PcieLink
-from grapin.sim.machine import MACHINES, Gpu, Host, Machine
+from grapin.sim.machine import MACHINES, TRANSFERS, Gpu, Host, Link, Machine, PcieLink
 from grapin.validation import check_integer
 
 _UNMEASURED = f"{NO_SOURCE}: not measured here; set it when it is"

@@ -32,15 +32,19 @@ from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
 from grapin.counters import REQUEST_SIZES, Counters
-from grapin.sim.iterations import Iterations
-from grapin.sim.oracle.requests import BARRIER, CAPACITY, KINDS, request_bytes
-from grapin.sim.path import TICKS_PER_SECOND, Cost, Path, to_seconds
+from grapin.sim.path import KINDS, TICKS_PER_SECOND, Cost, Path, request_bytes, to_seconds
+from grapin.sim.prediction import Iterations
 from grapin.trace import Trace
 from grapin.units import SECTOR, WARP
 from grapin.validation import check_integer
 
 _BLOCK = 1 << 22
 """So many elements are expanded at a time, whatever the trace's length."""
+
+BARRIER = KINDS
+"""In a stream of codes, follows the last request of an iteration."""
+CAPACITY = 1 << 16
+"""So many rows or codes are looked at at a time, whatever the trace's length."""
 
 Numbers = NDArray[np.int64]
 
@@ -195,7 +199,7 @@ class Replayed:
     ticks: NDArray[np.int64]
     """Femtoseconds from the launch to the last data's arrival."""
     kinds: NDArray[np.int64]
-    """How many requests of each code (`grapin.sim.oracle.requests`), one column a code."""
+    """How many requests of each code (`grapin.sim.path.request_bytes`), one column a code."""
 
     def __len__(self) -> int:
         return len(self.ticks)
@@ -286,3 +290,16 @@ def _codes_in_pieces(whole: int, tail: int) -> Iterator[NDArray[np.uint8]]:
         yield np.full(CAPACITY, _WHOLE, np.uint8)
     rest = [_WHOLE] * (whole % CAPACITY) + [_TAIL] * (tail > 0) + [BARRIER]
     yield np.array(rest, np.uint8)
+
+
+def link_seconds(replayed: Replayed) -> NDArray[np.float64]:
+    """Return how long the requests of each iteration take, its launch aside."""
+    busy: NDArray[np.float64] = (replayed.ticks - replayed.path.launch) / TICKS_PER_SECOND
+    return busy
+
+
+def wire_bytes(replayed: Replayed) -> NDArray[np.int64]:
+    """Return the bytes of each iteration on the wire to the device and on the one to the host."""
+    columns = [Cost._fields.index(name) for name in ("down_bytes", "up_bytes")]
+    wire: NDArray[np.int64] = replayed.kinds @ replayed.path.request_table[:, columns]
+    return wire

@@ -40,7 +40,7 @@ from grapin.generators import generate
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
 from grapin.session import Session
 from grapin.sim import MACHINES
-from grapin.sim.closed_form import copy_to_device, read_requests
+from grapin.sim.path import copy_to_device, read_requests
 from grapin.sim.prediction import Costs
 from grapin.stream import Stream, workload
 from grapin.system import Repair, recorder

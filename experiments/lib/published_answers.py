@@ -4,8 +4,8 @@ from experiments.lib import published_paging, published_runs
 from experiments.request_sizes import KRONECKER, NARROW, QUICK, UNIFORM, WIDE, Search, removed, share
 from grapin.loading import load
 from grapin.sim import MACHINES, copy_to_device, copy_to_host, hardware_counters, read_requests
-from grapin.sim.closed_form import Transfer
 from grapin.sim.machine import Machine
+from grapin.sim.path import Transfer
 
 GIB = 2**30
 MANY = 10**6

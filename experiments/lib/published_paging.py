@@ -14,7 +14,7 @@ from grapin.loading import load
 from grapin.sim import MACHINES, copy_to_device, read_requests
 from grapin.sim.machine import Machine
 from grapin.sim.paging import UnifiedVolumes
-from grapin.sim.paging.replay import replay_unified
+from grapin.sim.transfer.unified import replay_unified
 from grapin.trace import Trace
 
 EDGES = {"GK": 4.22e9, "FS": 3.61e9, "ML": 6.67e9, "SK": 1.95e9}

@@ -12,8 +12,8 @@ from grapin.counters import REQUEST_SIZES
 from grapin.errors import InvalidFile
 from grapin.measured.measured import KINDS, Measured, read_run
 from grapin.measured.nsight import read_nsight_compute, read_nsight_systems
-from grapin.sim.closed_form import port_bytes
 from grapin.sim.machine import Machine
+from grapin.sim.path import port_bytes
 from grapin.sim.prediction import Prediction
 from grapin.units import SECTOR
 

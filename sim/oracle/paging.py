@@ -24,8 +24,8 @@ from grapin.sim.machine import Machine
 from grapin.sim.oracle.driver import DriverState
 from grapin.sim.paging.memory import COUNTED, Layout, UnifiedReplay, UnifiedVolumes
 from grapin.sim.paging.parameters import DRIVER, Driver, Setting
-from grapin.sim.paging.replay import arrays_moved, blocks_of, pages_written
 from grapin.sim.timeline import Timeline
+from grapin.sim.transfer.unified import arrays_moved, blocks_of, pages_written
 from grapin.trace import Trace
 
 ELEMENT = 4

@@ -18,21 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.errors import InvalidArgument
+from grapin.sim.stations import CAPACITY
 from grapin.trace import Trace
 from grapin.validation import check_integer
-
-KINDS = 16
-"""Codes of requests are below it; those of four sectors that begin in the middle do not occur."""
-BARRIER = KINDS
-"""In a stream of codes, follows the last request of an iteration."""
-CAPACITY = 1 << 16
-"""So many rows or codes are looked at at a time, whatever the trace's length."""
-SECTOR = 32
-ALONE = 2048
-"""Elements up to which our CUDA kernels leave a list to one warp (`grapin.kernels.cuda.walk.LONG`)."""
-ANY_LENGTH = 2**31
-"""As `alone`: a warp a list, however long it is, as in EMOGI."""
 
 
 class Piece(NamedTuple):
@@ -50,16 +38,6 @@ class Reading(NamedTuple):
     """The last row of the trace that belongs to it."""
     pieces: Iterator[Piece]
     """What its warps read, in the order in which they take it up; to be used up before the next iteration's."""
-
-
-def request_bytes(code: int) -> int:
-    """Return how many bytes a request asks for."""
-    return SECTOR * ((code & 3) + 1)
-
-
-def first_sector(code: int) -> int:
-    """Return with which sector of its line a request begins."""
-    return code >> 2
 
 
 def steps(piece: Piece, *, aligned: bool) -> Iterator[list[int]]:
@@ -89,17 +67,6 @@ def readings(trace: Trace, held: NDArray[np.bool_], *, aligned: bool, alone: int
             end += 1
         yield Reading(end - 1, _pieces(trace.reads, held, begin, end, aligned, alone))
         begin = end
-
-
-def check_held(trace: Trace, held: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return which rows the device has a copy of, one entry a row, or none at all where None stands for no row."""
-    if held is None:
-        return np.zeros(0, np.bool_)
-    if len(held) != len(trace):
-        raise InvalidArgument(
-            f"held has {len(held)} rows and must have one for each of the {len(trace)} reads"
-        )
-    return held
 
 
 def _pieces(

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from simpy import Environment, Event
 
 from grapin.sim.oracle.events import Port, Then
-from grapin.sim.oracle.requests import ALONE, KINDS, Piece, Reading, check_held, readings, steps
-from grapin.sim.path import Cost, Path
+from grapin.sim.oracle.requests import Piece, Reading, readings, steps
+from grapin.sim.path import KINDS, Cost, Path
 from grapin.sim.stations import Replayed
 from grapin.sim.timeline import Timeline
+from grapin.sim.transfer.zero_copy import ALONE, check_held
 from grapin.trace import Trace
 
 Move = Callable[[Cost, Then | None], None]

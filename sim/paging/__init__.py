@@ -1,8 +1,8 @@
 """Unified memory as NVIDIA's driver does it: faults in batches, 64 KiB growth, density prefetching, 2 MiB evictions.
 
-`parameters` says by which numbers; `warps` how a GPU comes to fault; `prefetcher`, `residency`, `thrashing` and
-`driver` what the driver does about it, in sets and dictionaries; `events` when, in SimPy. The files `fast_*` are the
-same for traces of any length, compiled.
+`parameters` says by which numbers; `memory` what is where, `thrashing` which pages are moved too often, `driver` what
+is done about faults. `grapin.sim.transfer.unified` leads a trace through it; `grapin.sim.oracle` does the same event by
+event.
 """
 
 from grapin.sim.paging.memory import UnifiedReplay, UnifiedVolumes

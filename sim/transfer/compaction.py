@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.sim.closed_form import copy_to_device, copy_to_host
-from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
-from grapin.sim.prediction import Costs
-from grapin.sim.transfer.costs import costs_of, in_turns, read_counters, with_copies
+from grapin.sim.path import copy_to_device, copy_to_host
+from grapin.sim.prediction import (
+    Costs,
+    Iterations,
+    costs_of,
+    device_seconds,
+    in_turns,
+    read_counters,
+    with_copies,
+)
 from grapin.system import Compaction, System
 from grapin.trace import Trace
 from grapin.validation import check_integer

@@ -26,22 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache.settings import CacheSettings
-from grapin.sim.closed_form import copy_to_device
-from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
-from grapin.sim.path import Path
-from grapin.sim.prediction import Costs
-from grapin.sim.transfer.costs import (
+from grapin.sim.path import Path, copy_to_device
+from grapin.sim.prediction import (
+    Costs,
+    Iterations,
     costs_of,
+    device_seconds,
     in_streams,
-    link_seconds,
     read_counters,
-    run_cache,
-    wire_bytes,
     with_copies,
-    with_upkeep,
 )
-from grapin.sim.transfer.zero_copy import replay_zero_copy
+from grapin.sim.stations import link_seconds, wire_bytes
+from grapin.sim.transfer.zero_copy import replay_zero_copy, run_cache, with_upkeep
 from grapin.system import Filter, Hybrid, HybridReleased, System, Transfer
 from grapin.trace import Trace
 from grapin.units import ELEMENT, LINE

@@ -5,11 +5,18 @@ from typing import Any
 import numpy as np
 
 from grapin.errors import InvalidArgument
-from grapin.sim.closed_form import copy_to_device
-from grapin.sim.iterations import Iterations, device_seconds
 from grapin.sim.machine import Machine
-from grapin.sim.prediction import Costs, Seconds
-from grapin.sim.transfer.costs import costs_of, in_streams, read_counters, with_copies
+from grapin.sim.path import copy_to_device
+from grapin.sim.prediction import (
+    Costs,
+    Iterations,
+    Seconds,
+    costs_of,
+    device_seconds,
+    in_streams,
+    read_counters,
+    with_copies,
+)
 from grapin.system import System
 from grapin.trace import Trace
 from grapin.units import ELEMENT, format_bytes

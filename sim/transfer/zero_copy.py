@@ -7,32 +7,47 @@ simulate, and it is what the event model does, to the femtosecond.
 Zero-copy: warps read lists from host memory, request by request, unless the device has a copy.
 """
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.cache.replay import replay as replay_cache
 from grapin.cache.settings import CacheSettings
 from grapin.compiled import compiled, kernel
-from grapin.sim.iterations import Iterations, device_seconds
+from grapin.counters import REQUEST_SIZES, Counters
+from grapin.errors import InvalidArgument
 from grapin.sim.machine import Machine
-from grapin.sim.oracle.requests import ALONE, KINDS, check_held
-from grapin.sim.path import Path
-from grapin.sim.prediction import Costs
-from grapin.sim.stations import Replayed, Stations, begin_again, replay_threads, send
-from grapin.sim.timeline import Timeline
-from grapin.sim.transfer.costs import (
+from grapin.sim.path import KINDS, Path, read_requests, to_seconds
+from grapin.sim.prediction import (
+    Costs,
+    Iterations,
+    Seconds,
     costs_of,
+    device_seconds,
     in_streams,
-    link_seconds,
     read_counters,
-    run_cache,
-    wire_bytes,
-    with_upkeep,
 )
+from grapin.sim.stations import (
+    Replayed,
+    Stations,
+    begin_again,
+    link_seconds,
+    mix_ticks,
+    replay_threads,
+    send,
+    wire_bytes,
+)
+from grapin.sim.timeline import Timeline
 from grapin.system import System, ZeroCopy
 from grapin.trace import Trace
 from grapin.validation import check_integer
+
+ALONE = 2048
+"""Elements up to which our CUDA kernels leave a list to one warp (`grapin.kernels.cuda.walk.LONG`)."""
+ANY_LENGTH = 2**31
+"""As `alone`: a warp a list, however long it is, as in EMOGI."""
 
 _POSITION, _END, _ARRAYS, _READY, _WARP = range(5)
 """What is known of a warp: which elements it reads next and last, of how many arrays, and from when on it may."""
@@ -67,8 +82,8 @@ def replay_zero_copy(
     stations = Stations(path, path.request_costs, path.tags)
     warps = np.empty((path.warps, _WARP), np.int64)
     blocks = [np.empty((0, _BEFORE_KINDS + KINDS), np.int64)]
-    row = 0
-    while row < len(trace):
+    row, rows = 0, len(trace.reads["start"])
+    while row < rows:
         block = np.zeros((_BLOCK, _BEFORE_KINDS + KINDS), np.int64)
         row, ended = _replay(
             trace.reads["phase"],
@@ -250,3 +265,60 @@ def _replayed(
     from grapin.sim.oracle.zero_copy import replay_events
 
     return replay_events(trace, path, timeline=timeline, **how)
+
+
+_PATCH = 32
+"""Bytes of one request for mutations that a copy has missed: lists are patched one by one, a sector at a time."""
+
+
+def with_upkeep(costs: list[Costs], path: Path, upkeep: list[Counters]) -> list[Costs]:
+    """Add to each phase what its cache takes; loads are a kernel of their own, and nothing hides them."""
+    return [read + _upkeep(path, kept) for read, kept in zip(costs, upkeep, strict=True)]
+
+
+def _upkeep(path: Path, kept: Counters) -> Costs:
+    sizes = np.array([kept.requests[size] for size in REQUEST_SIZES])
+    sizes[0] += kept.patch_bytes // _PATCH
+    transfer = read_requests(path.machine, dict(zip(REQUEST_SIZES, sizes.tolist(), strict=True)))
+    link = to_seconds(int(mix_ticks(path, sizes[None, :])[0]))
+    return Costs(
+        counters=kept,
+        wire_to_device=transfer.down_bytes,
+        wire_to_host=transfer.up_bytes,
+        seconds=Seconds(link=link, launches=path.machine.gpu.launch if kept.loads else 0.0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Cached:
+    """What a cache makes of a trace."""
+
+    trace: Trace
+    """The reads that are left: `arrays` says how many arrays of a list still cross the link, perhaps none."""
+    held: NDArray[np.uint8]
+    """How many arrays of each read the device had a copy of."""
+    upkeep: list[Counters]
+    """What crossed the link for the cache alone, by phase: loads in advance, and patches."""
+
+
+def run_cache(trace: Trace, settings: CacheSettings) -> Cached:
+    """Run a cache over a trace."""
+    held, upkeep = [np.empty(0, np.uint8)], []
+    for plan, observed in replay_cache(settings, trace.reads, trace.phases, trace.changes):
+        patches = Counters(patch_bytes=observed.counters.patch_bytes)
+        upkeep.append(patches if plan is None else plan.counters + patches)
+        held.append(observed.held)
+    rows = np.concatenate(held)
+    left = trace.reads["arrays"] - rows
+    return Cached(replace(trace, reads=trace.reads | {"arrays": left}), rows, upkeep)
+
+
+def check_held(trace: Trace, held: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Return which rows the device has a copy of, one entry a row, or none at all where None stands for no row."""
+    if held is None:
+        return np.zeros(0, np.bool_)
+    if len(held) != len(trace):
+        raise InvalidArgument(
+            f"held has {len(held)} rows and must have one for each of the {len(trace)} reads"
+        )
+    return held

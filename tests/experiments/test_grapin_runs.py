@@ -12,7 +12,7 @@ from grapin import Batch
 from grapin.counters import Counters
 from grapin.generators import generate
 from grapin.sim import MACHINES, replay
-from grapin.sim.closed_form import read_requests
+from grapin.sim.path import read_requests
 from grapin.sim.prediction import Costs, Seconds
 from grapin.stream import Stream
 from grapin.trace import Trace

@@ -18,7 +18,7 @@ from grapin.sim import (
     hardware_counters,
     read_requests,
 )
-from grapin.sim.closed_form import port_bytes
+from grapin.sim.path import port_bytes
 from grapin.sim.prediction import Costs, Seconds
 
 machines = st.sampled_from(list(MACHINES.values()))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from grapin.sim import MACHINES, Gpu, Host, Machine
-from grapin.sim.links import ChipLink
+from grapin.sim.machine import ChipLink
 from grapin.sim.path import Path
 from grapin.trace import Trace
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, copy_to_device, copy_to_host, find_machine, hardware_counters, read_requests
-from grapin.sim.closed_form import Transfer
 from grapin.sim.machine import Machine
+from grapin.sim.path import Transfer
 
 V100 = MACHINES["v100"]
 MANY = 10**6

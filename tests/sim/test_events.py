@@ -12,10 +12,9 @@ from simpy import Environment
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, Machine
-from grapin.sim.closed_form import copy_to_device, copy_to_host
 from grapin.sim.oracle.events import Pool, Port
 from grapin.sim.oracle.zero_copy import CopyEngine, Steps, issue, replay_events
-from grapin.sim.path import Cost, Path, to_ticks
+from grapin.sim.path import Cost, Path, copy_to_device, copy_to_host, to_ticks
 from grapin.sim.stations import copy_ticks
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.zero_copy import replay_zero_copy

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from grapin.errors import InvalidArgument
 from grapin.sim import find_machine
-from grapin.sim.links import LANES, PAYLOADS, TRANSFERS, PcieLink
+from grapin.sim.machine import LANES, PAYLOADS, TRANSFERS, PcieLink
 
 LINK = PcieLink(
     generation=4,

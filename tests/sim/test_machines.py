@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.figures import NO_SOURCE
 from grapin.sim import MACHINES, Machine, find_machine
-from grapin.sim.links import PcieLink
+from grapin.sim.machine import PcieLink
 
 V100 = MACHINES["v100"]
 

@@ -17,7 +17,7 @@ from grapin.cache import replay as replay_cache
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, replay
-from grapin.sim.closed_form import copy_to_device
+from grapin.sim.path import copy_to_device
 from grapin.sim.stations import count_thread_reads
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import make_subgraph

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
 from grapin.sim import Machine, find_machine
-from grapin.sim.links import PcieLink
+from grapin.sim.machine import PcieLink
 from grapin.sim.probe import Registers, driver_parameters, read_computer, read_registers
 
 

@@ -13,9 +13,9 @@ from grapin.sim import MACHINES
 from grapin.sim.oracle.paging import _Run
 from grapin.sim.paging import DRIVER, Driver, UnifiedVolumes
 from grapin.sim.paging.parameters import Costs, Setting
-from grapin.sim.paging.replay import replay_unified
 from grapin.sim.path import to_ticks
 from grapin.sim.timeline import Timeline
+from grapin.sim.transfer.unified import replay_unified
 from grapin.trace import Trace
 
 LONE = small_machine(1, 1)

@@ -16,11 +16,11 @@ from grapin.programs import BFS, SSSP
 from grapin.sim import MACHINES
 from grapin.sim.oracle.paging import replay_unified_events
 from grapin.sim.paging import DRIVER, UnifiedReplay
-from grapin.sim.paging import replay as fast_form
 from grapin.sim.paging.memory import Memory
-from grapin.sim.paging.replay import replay_unified
 from grapin.sim.paging.thrashing import Histories
 from grapin.sim.timeline import Timeline
+from grapin.sim.transfer import unified as fast_form
+from grapin.sim.transfer.unified import replay_unified
 from grapin.stream import workload
 
 

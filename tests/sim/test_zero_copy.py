@@ -22,12 +22,10 @@ from sample_traces import (
 
 from grapin.errors import InvalidArgument
 from grapin.sim import MACHINES, Machine
-from grapin.sim.closed_form import read_requests
-from grapin.sim.oracle.requests import ALONE, ANY_LENGTH
 from grapin.sim.oracle.zero_copy import replay_events
-from grapin.sim.path import Path, to_ticks
+from grapin.sim.path import Path, read_requests, to_ticks
 from grapin.sim.stations import Replayed
-from grapin.sim.transfer.zero_copy import replay_zero_copy
+from grapin.sim.transfer.zero_copy import ALONE, ANY_LENGTH, replay_zero_copy
 from grapin.trace import Trace
 
 SECTOR_LIST, LINE_LIST = (0, 8, 1), (0, 32, 1)

@@ -12,10 +12,9 @@ from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.programs import BFS
 from grapin.sim import MACHINES
-from grapin.sim.oracle.requests import ANY_LENGTH
 from grapin.sim.oracle.zero_copy import replay_events
 from grapin.sim.path import Path
-from grapin.sim.transfer.zero_copy import replay_zero_copy
+from grapin.sim.transfer.zero_copy import ANY_LENGTH, replay_zero_copy
 from grapin.stream import workload
 from grapin.trace import Trace
 
