@@ -31,7 +31,7 @@ from experiments.lib.varying import span
 from grapin.batch import Batch, edge_keys
 from grapin.edges import EdgeList
 from grapin.graph import Graph
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 from grapin.sim import replay
 from grapin.sim.transfer.zero_copy import ANY_LENGTH
 from grapin.stream import Stream

@@ -18,7 +18,7 @@ from grapin.cache.settings import CacheSettings
 from grapin.counters import Counters
 from grapin.errors import DeviceUnavailable, InvalidArgument
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.programs.program import Program
 from grapin.system import System
 from grapin.user_code import is_user_code, load_user_code

@@ -13,7 +13,7 @@ from grapin.files.times import guesses
 from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph
-from grapin.graph.memory import Allocate
+from grapin.graph.packed import Allocate
 from grapin.validation import check_choice
 
 _LOG = logging.getLogger("grapin")

@@ -23,7 +23,7 @@ from grapin.counters import Counters, count_reads
 from grapin.device import Work
 from grapin.errors import InvalidFile
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.spool import readable
 
 _MOST, _LONGEST = 2**48, 2**31

@@ -10,7 +10,7 @@ from grapin.cache import HotCache, Plan
 from grapin.cache.records import Mutations
 from grapin.counters import Counters
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.trace import changed_lists
 
 OUTWARD = ~1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grapin.device import Query, Work
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.graph.change import Applied
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.programs.pagerank import PageRank
 from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, UNREACHED, starting_values

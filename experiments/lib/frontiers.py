@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grapin.edges import EdgeList
 from grapin.engine import Engine
 from grapin.graph import Graph
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 from grapin.programs import SSSP
 from grapin.session import Session
 from grapin.stream import workload

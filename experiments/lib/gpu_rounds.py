@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from experiments.lib.frontiers import rounds, rows_of
 from grapin.batch import Batch
 from grapin.engine import Engine
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 from grapin.trace import Trace
 
 Numbers = NDArray[np.int64]

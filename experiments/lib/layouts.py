@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 
 Numbers = NDArray[np.int64]
 

@@ -25,7 +25,7 @@ from grapin.engine.verify import verify_answer, verify_copies
 from grapin.errors import GrapinError
 from grapin.generators import generate
 from grapin.graph import Graph
-from grapin.graph.memory import Allocate
+from grapin.graph.packed import Allocate
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
 from grapin.random import Draws
 from grapin.system import RUNNABLE, SYSTEMS, System, Unified

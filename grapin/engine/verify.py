@@ -15,7 +15,7 @@ from grapin.engine import Engine
 from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
 from grapin.reference import device as reference_device
 from grapin.reference.verify import check_forest

@@ -2,6 +2,6 @@
 
 from grapin.graph.change import Applied
 from grapin.graph.graph import Graph
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 
 __all__ = ["Applied", "Graph", "Lists", "Snapshot"]

@@ -11,32 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.graph import index, rebalance
+from grapin.graph import index
+from grapin.graph import packed as arrays
 from grapin.graph.lists import want_all
-from grapin.graph.memory import Allocate, place
 from grapin.graph.migration import Migration, first_difference
 from grapin.graph.packed import (
-    COUNTERS,
-    DELETED,
-    ELEMENTS_MOVED,
-    HEAD,
-    INSERTED,
-    LINES_WANTED,
-    LISTS_MOVED,
-    REBALANCES,
-    REWEIGHTED,
-    SLOTS_TAKEN,
-    USED_LINES,
-    WINDOWS,
+    Allocate,
     Column,
-    Lists,
     PackedLists,
     Positions,
     Wants,
     columns,
+    copy_lists,
+    lay_out,
+    lines_of_newcomers,
     new_wants,
+    place,
+    place_newcomers,
+    tail_lines,
     used_lines,
 )
+from grapin.graph.snapshot import Lists
 
 _ROOM_PER_LINE = 1.15
 """Lines of capacity for each line in use, when the arrays are first laid out and when they shrink."""
@@ -83,7 +78,7 @@ class Adjacency:
         self.shrinks = 0
         nowhere = np.empty(0, np.int32)
         # One more, whose start is where the last list's room ends.
-        heads = np.zeros(max(self.bound + 1, _LEAST_HEADS), HEAD)
+        heads = np.zeros(max(self.bound + 1, _LEAST_HEADS), arrays.HEAD)
         heads["degree"][: self.bound] = degrees
         heads["index"] = index.UNINDEXED
         self.heads = heads
@@ -95,10 +90,10 @@ class Adjacency:
             line_shift=_ALIGNED_SHIFT if aligned else 0,
             slots=np.empty(0, np.uint32),
             free_blocks=np.full(index.SIZE_CLASSES, -1, np.int64),
-            counters=np.zeros(COUNTERS, np.int64),
+            counters=np.zeros(arrays.COUNTERS, np.int64),
             windows=np.empty(0, np.int64),
         )
-        self.lists.counters[USED_LINES] = used_lines(self.lists, 0, self.bound)
+        self.lists.counters[arrays.USED_LINES] = used_lines(self.lists, 0, self.bound)
         self.arcs = int(degrees.sum(dtype=np.int64))
         """How many there are in all lists."""
         self._migration: Migration | None = None
@@ -116,7 +111,7 @@ class Adjacency:
     @property
     def used_lines(self) -> int:
         """How many lines hold at least one arc."""
-        return int(self.lists.counters[USED_LINES])
+        return int(self.lists.counters[arrays.USED_LINES])
 
     @property
     def lines(self) -> int:
@@ -128,11 +123,11 @@ class Adjacency:
         lists = self.lists
         weights = lists.weights if self.weight_dtype is None else lists.weights.view(self.weight_dtype)
         # A refused batch may have left lists beyond the bound, which no one else knows of.
-        moved = np.minimum(lists.windows[: 2 * lists.counters[WINDOWS]].reshape(-1, 2), bound)
-        arrays = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:], moved)
-        for array in arrays:
+        moved = np.minimum(lists.windows[: 2 * lists.counters[arrays.WINDOWS]].reshape(-1, 2), bound)
+        shown = (lists.starts[:bound], lists.degrees[:bound], lists.neighbours[:], weights[:], moved)
+        for array in shown:
             array.flags.writeable = False
-        return Lists(*arrays)
+        return Lists(*shown)
 
     def neighbours(self, vertex: int) -> NDArray[np.int32]:
         """Return a copy of one list, read-only."""
@@ -169,9 +164,9 @@ class Adjacency:
         """Return what upkeep was done since the graph was made."""
         counters = self.lists.counters
         return {
-            "rebalances": int(counters[REBALANCES]),
-            "lists moved": int(counters[LISTS_MOVED]),
-            "elements moved": int(counters[ELEMENTS_MOVED]),
+            "rebalances": int(counters[arrays.REBALANCES]),
+            "lists moved": int(counters[arrays.LISTS_MOVED]),
+            "elements moved": int(counters[arrays.ELEMENTS_MOVED]),
             "growths": self.growths,
             "shrinks": self.shrinks,
         }
@@ -205,8 +200,8 @@ class Adjacency:
             neighbours=np.empty(ends[bound], np.int32),
             weights=np.empty(ends[bound] if len(lists.weights) else 0, np.int32),
         )
-        rebalance.copy_lists(lists, packed, bound)
-        parts = packed._replace(slots=lists.slots[: lists.counters[SLOTS_TAKEN]].copy())._asdict()
+        copy_lists(lists, packed, bound)
+        parts = packed._replace(slots=lists.slots[: lists.counters[arrays.SLOTS_TAKEN]].copy())._asdict()
         return self.__dict__ | {
             "heads": heads,
             "lists": {name: part for name, part in parts.items() if name not in columns(heads)},
@@ -216,7 +211,7 @@ class Adjacency:
     def __setstate__(self, state: dict[str, Any]) -> None:
         heads, (head_room, capacity, slot_room) = state["heads"], state.pop("room")
         self.__dict__.update(state)
-        self.heads = np.zeros(head_room, HEAD)
+        self.heads = np.zeros(head_room, arrays.HEAD)
         self.heads[: self.bound + 1] = heads
         # Arrays that came from another process may be read-only, for which all would be compiled again.
         parts = {name: _own(part) for name, part in state["lists"].items()}
@@ -228,7 +223,7 @@ class Adjacency:
         placed = packed._replace(starts=places, neighbours=self._place(capacity, "neighbours"))
         if self.weight_dtype is not None:
             placed = placed._replace(weights=self._place(capacity, "weights"))
-        rebalance.copy_lists(packed, placed, self.bound)
+        copy_lists(packed, placed, self.bound)
         self.lists = placed._replace(**columns(self.heads))
 
     def reserve_vertices(self, bound: int) -> None:
@@ -250,32 +245,32 @@ class Adjacency:
         self, wants: Wants, inserted: Column, deleted: Column, reweighted: Column, *, searching: bool
     ) -> None:
         """Make the room that a look-up found wanting; `searching` if that was for arcs to be inserted too."""
-        searched = (deleted, wants[DELETED]), (reweighted, wants[REWEIGHTED])
+        searched = (deleted, wants[arrays.DELETED]), (reweighted, wants[arrays.REWEIGHTED])
         for owner, slots in searched:
             if slots:
                 self._reserve_slots(int(slots))
                 index.prepare_indices(self.lists, owner, True, False)
-        if wants[DELETED] or wants[REWEIGHTED]:
+        if wants[arrays.DELETED] or wants[arrays.REWEIGHTED]:
             # An index made just now for a search may be too small for what is to be put into it.
             again = new_wants()
-            want_all(self.lists, inserted, searching, INSERTED, again)
-            wants[INSERTED] = again[INSERTED]
-        if wants[INSERTED]:
-            self._reserve_slots(int(wants[INSERTED]))
+            want_all(self.lists, inserted, searching, arrays.INSERTED, again)
+            wants[arrays.INSERTED] = again[arrays.INSERTED]
+        if wants[arrays.INSERTED]:
+            self._reserve_slots(int(wants[arrays.INSERTED]))
             index.prepare_indices(self.lists, inserted, searching, True)
         if 2 * len(inserted) > len(self.lists.windows):  # each owner may need room, once
             self.lists = self.lists._replace(windows=np.zeros(3 * len(inserted), np.int64))
-        if self._migration is not None and wants[:LINES_WANTED].any():
+        if self._migration is not None and wants[: arrays.LINES_WANTED].any():
             self._migration.follow_indices(self.lists, inserted, deleted, reweighted)
-        self._reserve_lines(int(wants[LINES_WANTED]), inserted)
+        self._reserve_lines(int(wants[arrays.LINES_WANTED]), inserted)
 
     def _reserve_lines(self, wanted: int, inserted: Column) -> None:
         """Make room for so many lines more, and place the lists of new vertices."""
-        newcomers = int(rebalance.lines_of_newcomers(self.lists, self._placed, inserted))
-        arriving = newcomers + newcomers // rebalance.SPACING
+        newcomers = int(lines_of_newcomers(self.lists, self._placed, inserted))
+        arriving = newcomers + newcomers // arrays.SPACING
         staying = self.used_lines + wanted - newcomers
         tail = self._tail()
-        left = rebalance.DENSEST_ROOT * (self.lines - tail + min(tail, wanted)) - self.used_lines
+        left = arrays.DENSEST_ROOT * (self.lines - tail + min(tail, wanted)) - self.used_lines
         taken = arriving + max(
             self._tail_before - tail, 0
         )  # also by lists that got longer, and those without arcs
@@ -294,11 +289,11 @@ class Adjacency:
             least = 1 if 2 * (arriving + count) <= tail and count * _NEWCOMERS_PART <= tail else 0
             # Without a tail new lists get no room before they ask for it.
             owner = inserted if arriving <= tail else inserted[:0]
-            rebalance.place_newcomers(self.lists, self._placed, self.bound, owner, least)
+            place_newcomers(self.lists, self._placed, self.bound, owner, least)
             self._placed = self.bound
 
     def _tail(self) -> int:
-        return int(rebalance.tail_lines(self.lists, self.bound))
+        return int(tail_lines(self.lists, self.bound))
 
     def _grow(self, lines: int, arriving: int) -> None:
         """Lay the lists out at once, with room to grow.
@@ -312,8 +307,8 @@ class Adjacency:
     def _room_to_grow(self, lines: int, arriving: int) -> tuple[int, int]:
         """Return lines for the lists that are there and lines behind them: room where there has been growth."""
         newer = int(used_lines(self.lists, self._bound_laid_out, self._placed)) + arriving
-        filled = lines + arriving * rebalance.SPACING // (
-            rebalance.SPACING + 1
+        filled = lines + arriving * arrays.SPACING // (
+            arrays.SPACING + 1
         )  # what is between new lists is room
         gained = max(filled - self._lines_laid_out, newer, 1)
         room = (_ROOM_WHEN_GROWN - 1) * filled
@@ -325,12 +320,12 @@ class Adjacency:
         among, behind = self._room_to_grow(lines, arriving)
         # What is inserted until all are there finds room in the tail, which lists that are copied take theirs from too.
         capacity = max(among + behind, _LEAST_LINES) << self.lists.line_shift
-        heads = np.empty(len(self.heads), HEAD)
+        heads = np.empty(len(self.heads), arrays.HEAD)
         heads["start"][0] = 0
         lists = self.lists._replace(
             **columns(heads),
             **self._placed_edges(capacity),
-            counters=np.zeros(COUNTERS, np.int64),
+            counters=np.zeros(arrays.COUNTERS, np.int64),
             windows=np.zeros(2, np.int64),
         )
         self._migration = Migration(heads, lists, among - lines, self.arcs + self.bound)
@@ -357,8 +352,8 @@ class Adjacency:
     def _move_over(self, migration: Migration) -> None:
         """Let the larger arrays take the place of the ones there are."""
         upkeep = self.lists.counters
-        upkeep[[REBALANCES, LISTS_MOVED, ELEMENTS_MOVED]] += migration.lists.counters[
-            [REBALANCES, LISTS_MOVED, ELEMENTS_MOVED]
+        upkeep[[arrays.REBALANCES, arrays.LISTS_MOVED, arrays.ELEMENTS_MOVED]] += migration.lists.counters[
+            [arrays.REBALANCES, arrays.LISTS_MOVED, arrays.ELEMENTS_MOVED]
         ]
         self.heads = migration.heads
         self.lists = self.lists._replace(
@@ -368,7 +363,7 @@ class Adjacency:
         self.growths += 1
 
     def _reserve_slots(self, wanted: int) -> None:
-        taken = int(self.lists.counters[SLOTS_TAKEN])
+        taken = int(self.lists.counters[arrays.SLOTS_TAKEN])
         if taken + wanted > len(self.lists.slots):
             slots = _longer(self.lists.slots, taken, int((taken + wanted) * _ROOM_FOR_SLOTS))
             self.lists = self.lists._replace(slots=slots)
@@ -380,8 +375,8 @@ class Adjacency:
             False  # as the columns of batches are, so that one compiled version serves both
         )
         wants = new_wants()
-        want_all(self.lists, hubs, True, DELETED, wants)
-        self._reserve_slots(int(wants[DELETED]))
+        want_all(self.lists, hubs, True, arrays.DELETED, wants)
+        self._reserve_slots(int(wants[arrays.DELETED]))
         index.prepare_indices(self.lists, hubs, True, False)
 
     def shrink(self) -> None:
@@ -392,7 +387,7 @@ class Adjacency:
         self._lay_out(lines)
         self.lists.indices[: self.bound] = index.UNINDEXED
         self.lists.free_blocks[:] = -1
-        self.lists.counters[SLOTS_TAKEN] = 0
+        self.lists.counters[arrays.SLOTS_TAKEN] = 0
         self.lists = self.lists._replace(slots=np.empty(0, np.uint32))
         self.shrinks += 1
 
@@ -413,11 +408,11 @@ class Adjacency:
         shift = self.lists.line_shift
         edges = self._placed_edges((lines + tail) << shift)
         starts = np.empty(len(self.heads), np.int64)
-        rebalance.spread(self.lists, self._placed, lines, starts)
+        lay_out(self.lists, self._placed, lines, starts)
         starts[self._placed : self.bound + 1] = lines << shift
         fresh = self.lists._replace(starts=starts, **edges)
         if len(self.lists.neighbours):
-            rebalance.copy_lists(self.lists, fresh, self._placed)
+            copy_lists(self.lists, fresh, self._placed)
         self.heads["start"] = starts
         self.lists = fresh._replace(starts=self.heads["start"])
         self._laid_out()

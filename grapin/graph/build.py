@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from grapin.compiled import kernel
 from grapin.edges import COUNTED_BY_FLOATS, MOST_VERTICES, VertexArray
 from grapin.errors import InvalidArgument
-from grapin.graph.intrinsics import prefetch
-from grapin.graph.packed import Column, PackedLists, Patterns, Positions, patterns, wide
+from grapin.graph.packed import Column, PackedLists, Patterns, Positions, patterns, prefetch, wide
 from grapin.validation import check_choice, check_integer
 
 DUPLICATE_RULES = ("last", "first", "min", "max", "sum", "refuse")

@@ -25,7 +25,7 @@ from grapin.errors import InvalidBatch
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.lists import commit, look_up_all
 from grapin.graph.packed import Column, Patterns, Positions, Wants, new_wants, patterns, wide
-from grapin.graph.vertices import VertexChange, VertexSet
+from grapin.graph.snapshot import VertexChange, VertexSet
 
 _DIGIT_BITS = 11  # counts for one digit, 16 KiB, stay in the cache nearest to the processor
 _DIGITS = 1 << _DIGIT_BITS

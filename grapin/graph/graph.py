@@ -14,10 +14,9 @@ from grapin.graph import build
 from grapin.graph.adjacency import Adjacency
 from grapin.graph.change import Applied, Arcs, Asked, Change, and_delete, asked_for, mirrored, resolve
 from grapin.graph.check import check_directions
-from grapin.graph.lists import find
-from grapin.graph.memory import Allocate
-from grapin.graph.packed import Lists, Snapshot
-from grapin.graph.vertices import VertexChange, VertexSet, all_arcs, incident_arcs
+from grapin.graph.lists import all_arcs, find, incident_arcs
+from grapin.graph.packed import Allocate
+from grapin.graph.snapshot import Lists, Snapshot, VertexChange, VertexSet
 from grapin.named import NamedBatch
 from grapin.validation import check_choice, check_integer, refuse
 
@@ -90,7 +89,7 @@ class Graph:
             self_loops: "keep", "drop" or "refuse".
             aligned: start lists on 128-byte boundaries.
             in_direction: keep in-neighbours too; a graph without them scans all edges to delete a vertex.
-            allocate: places the edge arrays, see `grapin.graph.memory`.
+            allocate: places the edge arrays, see `grapin.graph.packed`.
             labels: the outside names of the vertices.
             strict: refuse batches of which a part would be ignored.
         """

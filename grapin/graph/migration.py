@@ -19,11 +19,13 @@ from grapin.graph.packed import (
     PackedLists,
     Positions,
     columns,
+    copy_list,
     group_end,
     line_count,
+    make_room,
+    tail_lines,
     wide,
 )
-from grapin.graph.rebalance import copy_list, make_room, tail_lines
 
 LEAST_STEP = 1024
 """Lists and lines that each batch copies at least, so that two sets of arrays are not kept for long."""

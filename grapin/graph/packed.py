@@ -1,28 +1,47 @@
-"""`PackedLists`: the arrays of one direction, as compiled code sees them.
+"""`PackedLists`: the packed memory array of one direction: its form, where it lies, and how lists get room in it.
 
-A packed memory array in CSR form: all lists lie in one array in vertex order, each contiguous, with free room
-behind it; the room of list `v` ends where list `v + 1` starts. Room is counted in lines: 32 elements (128
-bytes) when the store is aligned, one element when it is not. Lists are unordered, so that an insertion
-appends and a deletion moves the last element into the hole.
+A packed memory array in CSR form: all lists lie in one array in vertex order, each contiguous, with free room behind
+it; the room of list `v` ends where list `v + 1` starts. Room is counted in lines: 32 elements (128 bytes) when the
+store is aligned, one element when it is not. Lists are unordered, so that an insertion appends and a deletion moves the
+last element into the hole.
 
-Weights are kept as 32-bit patterns: int32 as they are, float32 by their bits. One compiled version of each
-kernel then serves both, and since weights are never negative the patterns order and compare like the values.
+Weights are kept as 32-bit patterns: int32 as they are, float32 by their bits. One compiled version of each kernel then
+serves both, and since weights are never negative the patterns order and compare like the values.
 
-`Snapshot`: the graph as engines read it, the very arrays of the store, read-only and without a copy.
+**Where it lies**: in whole pages of memory, ours or supplied by the caller. Each array of ours has its pages to itself.
+A GPU reads host memory where it lies, and for that its pages are pinned: if something else lay on one of them, copying
+that would be an error of CUDA, which wants memory pinned whole or not at all, and the error would come and go with
+where the allocator puts things. A caller who wants pinned, managed or memory-mapped edge arrays passes `allocate(count,
+dtype)`; what it returns is checked before it is used, so that a wrong array is refused instead of corrupting the graph.
 
-The next batch changes those arrays, so it takes them back first: what is read from an older snapshot is refused. Only
-an array that was taken out of one before cannot refuse; copy what has to last.
+**Room**: the slack of a window of neighbouring lists is redistributed when one of them is full. The window is the
+smallest in a binary tree over the vertices whose density stays below the threshold of its level: nearly full is fine
+for sixteen lists, the whole array must keep some slack. This bounds what is moved per insertion, whatever the order of
+insertions. Slack goes to lists in proportion to their degrees, and the list that asked gets a quarter of its size on
+top, so that a hub that grows and grows is moved ever more rarely. New vertices come at the end, and would have all
+older lists make room for them again and again. So the array keeps a tail that belongs to no list: newcomers are placed
+there, and a window that reaches the end takes what it lacks from it.
+
+Two machine instructions that Python has no word for: move memory that overlaps, and fetch a line ahead. Each is one
+LLVM instruction inside compiled code. NumPy slices are no substitute: an assignment between overlapping slices becomes
+a scalar loop, and there is no hint for the cache at all.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+import mmap
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils as _code
+from numba.core import types
+from numba.extending import intrinsic as _intrinsic
 from numpy.typing import NDArray
 
-from grapin.compiled import inlined, kernel
+from grapin.compiled import PLAIN, inlined, kernel
 from grapin.edges import check_exact
 from grapin.errors import GrapinError, InvalidArgument
+from grapin.units import LINE
 
 USED_LINES, REBALANCES, LISTS_MOVED, ELEMENTS_MOVED, SLOTS_TAKEN, WINDOWS = range(6)
 """Places in `PackedLists.counters`."""
@@ -114,68 +133,287 @@ def group_end(owner: Column, first: int) -> int:
     return last
 
 
-class _Lent:
-    """Attributes that are taken back when the graph changes; whoever reads them then is told so."""
+PAGE_BYTES = mmap.PAGESIZE
+"""What the operating system maps, and CUDA pins, at a time."""
 
-    _borrowed: ClassVar[tuple[str, ...]]
-
-    def __copy__(self) -> Self:
-        return self  # another object with the same arrays would keep them
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all there is for a copy, which has arrays of its own and lasts; refused when they are gone."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]  # of a dataclass
-
-    def give_back(self, version: int) -> None:
-        """Let go of what the graph changes now: from here on it is of another version than this."""
-        for name in self._borrowed:
-            self.__dict__.pop(name, None)
-        self.__dict__["_returned"] = version
-
-    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in self.__dataclass_fields__:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            raise InvalidArgument(
-                f"{type(self).__name__}.{name} must be read before the graph changes: version "
-                f"{self.__dict__['_returned']} of the graph is gone, and graph.snapshot() shows the present one"
-            )
+Allocate = Callable[[int, np.dtype[Any]], NDArray[Any]]
+"""Returns an uninitialised one-dimensional array of at least `count` elements of `dtype`; a GPU can read it in place if
+it begins with a page and nothing else lies on its last one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lists(_Lent):
-    """The neighbour lists of one direction: list `v` is `neighbours[starts[v] : starts[v] + degrees[v]]`."""
-
-    starts: NDArray[np.int64]
-    """Where each list begins, in elements; a multiple of 32 (128 bytes) when the store is aligned."""
-    degrees: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
-    weights: NDArray[Any]
-    """int32 or float32 beside `neighbours`; length 0 when the graph has no weights."""
-    moved: NDArray[np.int64]
-    """Rows of two vertices: between them, the second excluded, the last batch moved lists inside `neighbours`. A batch
-    that needs more room, or less, moves all lists into other arrays."""
-
-    _borrowed = ("starts", "degrees", "neighbours", "weights", "moved")
+def aligned_empty(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an uninitialised array that begins with a page, and shares none."""
+    size = count * dtype.itemsize
+    room = np.empty(whole_pages(size) + PAGE_BYTES, np.uint8)
+    skip = -room.ctypes.data % PAGE_BYTES
+    return room[skip : skip + size].view(dtype)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Snapshot(_Lent):
-    """One version of a graph; what it holds can be read until the next batch is applied."""
+def whole_pages(size: int) -> int:
+    """Return the bytes of the pages that so many bytes take."""
+    return -(-size // PAGE_BYTES) * PAGE_BYTES
 
-    version: int
-    """How many batches had been applied when it was taken."""
-    bound: int
-    """Vertex ids are below this; freed ids have empty lists."""
-    edges: int
-    alive: NDArray[np.bool_]
-    """For each id below `bound` whether it is a vertex."""
-    out: Lists
-    in_: Lists | None
-    """None when the graph keeps no in-direction; the same object as `out` when it is undirected."""
 
-    _borrowed = ("alive", "out", "in_")
+def place(allocate: Allocate | None, count: int, dtype: np.dtype[Any], *, aligned: bool) -> NDArray[Any]:
+    """Return room for `count` elements, from `allocate` if there is one, refusing what cannot be used."""
+    if allocate is None:
+        return aligned_empty(count, dtype)
+    given = allocate(count, dtype)
+    problem = _problem(given, count, dtype, aligned=aligned)
+    if problem:
+        raise InvalidArgument(f"allocate({count}, {dtype}) must return {problem}")
+    return given.view(np.ndarray)[:count]
 
-    def __repr__(self) -> str:
-        return f"Snapshot(version={self.version}, bound={self.bound}, edges={self.edges})"
+
+def _problem(given: Any, count: int, dtype: np.dtype[Any], *, aligned: bool) -> str | None:
+    if not isinstance(given, np.ndarray):
+        return f"a NumPy array, not {type(given).__name__}"
+    if given.dtype != dtype:
+        return f"an array of {dtype}, not of {given.dtype}"
+    if given.ndim != 1 or not given.flags.c_contiguous:
+        return "a contiguous array of one dimension"
+    if not given.flags.writeable:
+        return "an array that can be written to"
+    if len(given) < count:
+        return f"at least {count} elements, not {len(given)}"
+    boundary = (
+        LINE if aligned else dtype.itemsize
+    )  # lists that start on a line are read in the fewest requests
+    if given.ctypes.data % boundary:
+        return f"memory that starts on a {boundary}-byte boundary"
+    return None
+
+
+# Neither carries types that a strict checker could use.
+code: Any = _code
+
+
+def intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an instruction; where nothing is compiled, the Python function `plain` does what it would do."""
+
+    def chosen(make: Callable[..., Any]) -> Callable[..., Any]:
+        made: Callable[..., Any] = plain if PLAIN else _intrinsic(make)
+        return made
+
+    return chosen
+
+
+def _element(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:
+    kind = signature.args[0]
+    array = context.make_array(kind)(context, builder, arguments[0])
+    place = context.cast(builder, arguments[index], signature.args[index], types.intp)
+    return code.get_item_pointer(context, builder, kind, array, [place], wraparound=False)
+
+
+def _move_plainly(array: Any, to: Any, start: Any, count: Any) -> None:
+    array[to : to + count] = array[start : start + count].copy()
+
+
+def _prefetch_nothing(_array: Any, _index: Any) -> None:
+    pass
+
+
+@intrinsic(_move_plainly)
+def _move(_typing: Any, array: Any, to: Any, start: Any, count: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        destination = _element(context, builder, signature, arguments, 1)
+        source = _element(context, builder, signature, arguments, 2)
+        code.raw_memmove(builder, destination, source, arguments[3], np.dtype(np.int32).itemsize)
+        return context.get_dummy_value()
+
+    return types.none(array, to, start, count), generate
+
+
+@intrinsic(_prefetch_nothing)
+def _prefetch(_typing: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _element(context, builder, signature, arguments, 1)
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = code.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        read, keep, data = word(0), word(3), word(1)
+        builder.call(function, [builder.bitcast(address, byte), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.none(array, index), generate
+
+
+@inlined
+def move(array: NDArray[np.int32], to: int, start: int, count: int) -> None:
+    """Move `count` elements from `start` to `to` within one array, correct where the two ranges overlap."""
+    _move(array, to, start, count)
+
+
+@inlined
+def prefetch(array: NDArray[Any], index: int) -> None:
+    """Ask for the cache line of one element; harmless whatever the index."""
+    _prefetch(array, index)
+
+
+LEAF_VERTICES = 16
+DENSEST_ROOT = 0.95
+"""The whole array is never fuller than this; windows of one leaf may be full."""
+SPACING = 8
+"""New lists together get one line more than they fill for each so many."""
+_HEADROOM = 4
+"""A list that needs room gets one extra line for this many it fills, if its window has them to spare."""
+
+
+@kernel
+def _shares(
+    lists: PackedLists, low: int, high: int, lines: int, favoured: int, wanted: int
+) -> tuple[int, int, int]:
+    """Return the slack of a window, the total of the shares in it, and the extra of the favoured list."""
+    total, slack = 0, lines
+    for vertex in range(low, high):
+        total += lists.degrees[vertex] + 1
+        slack -= wanted if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
+    headroom = min(slack, wanted // _HEADROOM) if favoured >= 0 else 0
+    return slack - headroom, total, headroom
+
+
+@kernel
+def lay_out(lists: PackedLists, bound: int, lines: int, starts: NDArray[np.int64]) -> None:
+    """Deal `lines` out to the lists below `bound` and write where each is to start."""
+    slack, total, _ = _shares(lists, 0, bound, lines, -1, 0)
+    filled, share = 0, 0
+    for vertex in range(bound):
+        # Rounding the running total, not each share, deals out every line though each share may be below one.
+        starts[vertex] = (filled + slack * share // total) << lists.line_shift
+        filled += line_count(lists, wide(lists.degrees[vertex]))
+        share += lists.degrees[vertex] + 1
+
+
+@kernel
+def _move_list(lists: PackedLists, vertex: int, start: int) -> None:
+    old, degree = lists.starts[vertex], wide(lists.degrees[vertex])
+    lists.starts[vertex] = start
+    if degree:
+        move(lists.neighbours, start, old, degree)
+        if len(lists.weights):
+            move(lists.weights, start, old, degree)
+        lists.counters[LISTS_MOVED] += 1
+        lists.counters[ELEMENTS_MOVED] += degree
+
+
+@kernel
+def _redistribute(lists: PackedLists, low: int, high: int, favoured: int, wanted: int) -> None:
+    """Redistribute the lines of a window, at least `wanted` of them to the list `favoured`.
+
+    Left movers go first, from the left, then right movers, from the right: no list lands on one that has yet
+    to move. The starts are worked out in either direction rather than stored.
+    """
+    origin, shift = lists.starts[low], lists.line_shift
+    lines = (lists.starts[high] - origin) >> shift
+    slack, total, headroom = _shares(lists, low, high, lines, favoured, wanted)
+    filled, share = 0, 0
+    for vertex in range(low, high):
+        start = origin + ((filled + slack * share // total) << shift)
+        if start < lists.starts[vertex]:
+            _move_list(lists, vertex, start)
+        filled += wanted + headroom if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
+        share += lists.degrees[vertex] + 1
+    for vertex in range(high - 1, low - 1, -1):
+        filled -= wanted + headroom if vertex == favoured else line_count(lists, wide(lists.degrees[vertex]))
+        share -= lists.degrees[vertex] + 1
+        start = origin + ((filled + slack * share // total) << shift)
+        if start > lists.starts[vertex]:
+            _move_list(lists, vertex, start)
+    window = lists.counters[WINDOWS]
+    lists.windows[2 * window], lists.windows[2 * window + 1] = low, high
+    lists.counters[WINDOWS] = window + 1
+    lists.counters[REBALANCES] += 1
+
+
+@kernel
+def tail_lines(lists: PackedLists, bound: int) -> int:
+    """Return how many lines at the end of the array belong to no list."""
+    return wide((len(lists.neighbours) - lists.starts[bound]) >> lists.line_shift)
+
+
+@kernel
+def _take_from_tail(lists: PackedLists, bound: int, low: int, needed: int) -> bool:
+    """Extend the room of the lists from `low` on to what they need, or more; return whether the tail has that."""
+    tail = tail_lines(lists, bound)
+    lacking = needed - ((lists.starts[bound] - lists.starts[low]) >> lists.line_shift)
+    if lacking > tail:
+        return False
+    taken = min(tail, lacking + needed // _HEADROOM)
+    lists.starts[bound] += max(taken, 0) << lists.line_shift
+    return True
+
+
+@kernel
+def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
+    """Rebalance so that list `vertex` can hold `degree` neighbours; the array as a whole has the room."""
+    wanted = line_count(lists, degree)
+    more = wanted - line_count(lists, wide(lists.degrees[vertex]))
+    levels = 0
+    while (LEAF_VERTICES << levels) < bound:
+        levels += 1
+    low = vertex & -LEAF_VERTICES
+    high = min(low + LEAF_VERTICES, bound)
+    needed = used_lines(lists, low, high) + more
+    for level in range(levels):
+        available = (lists.starts[high] - lists.starts[low]) >> lists.line_shift
+        if needed + wanted // _HEADROOM <= available * (1 - (1 - DENSEST_ROOT) * level / levels):
+            break
+        size = LEAF_VERTICES << (level + 1)
+        # The end is hardly ever where a window of the tree ends: one that is not wider than the next reaches for it.
+        if bound - low <= size and tail_lines(lists, bound) > 0:
+            needed += used_lines(lists, high, bound)
+            high = bound
+            if _take_from_tail(lists, bound, low, needed):
+                break
+            needed -= used_lines(lists, min(low + size // 2, bound), bound)
+            high = min(low + size // 2, bound)
+        wider_low = vertex & -size
+        wider_high = min(wider_low + size, bound)
+        needed += used_lines(lists, wider_low, low) + used_lines(lists, high, wider_high)
+        low, high = wider_low, wider_high
+    if high == bound and needed > (lists.starts[bound] - lists.starts[low]) >> lists.line_shift:
+        _take_from_tail(lists, bound, low, needed)
+    _redistribute(lists, low, high, vertex, wanted)
+
+
+@kernel
+def lines_of_newcomers(lists: PackedLists, first: int, owner: Column) -> int:
+    """Return how many lines the lists from `first` on take once the arcs of `owner`, sorted, are in them."""
+    row, total = wide(np.searchsorted(owner, first)), 0
+    while row < len(owner):
+        last = group_end(owner, row)
+        total += line_count(lists, last - row)
+        row = last
+    return total
+
+
+@kernel
+def place_newcomers(lists: PackedLists, first: int, bound: int, owner: Column, least: int) -> None:
+    """Give the empty lists from `first` on the lines in the tail that their arcs in `owner` will fill, or `least`."""
+    row, origin, given = wide(np.searchsorted(owner, first)), lists.starts[first], 0
+    for vertex in range(first, bound):
+        lists.starts[vertex] = origin + ((given + given // SPACING) << lists.line_shift)
+        last = row
+        while last < len(owner) and owner[last] == vertex:
+            last += 1
+        given += max(line_count(lists, wide(last - row)), least)
+        row = last
+    lists.starts[bound] = origin + ((given + given // SPACING) << lists.line_shift)
+
+
+@inlined
+def copy_list(lists: PackedLists, copy: PackedLists, vertex: int) -> None:
+    """Copy one list to its start in `copy`."""
+    start, to, degree = lists.starts[vertex], copy.starts[vertex], lists.degrees[vertex]
+    for place in range(degree):
+        copy.neighbours[to + place] = lists.neighbours[start + place]
+    if len(lists.weights):
+        for place in range(degree):
+            copy.weights[to + place] = lists.weights[start + place]
+
+
+@kernel
+def copy_lists(lists: PackedLists, copy: PackedLists, bound: int) -> None:
+    """Copy every list to its start in `copy`, whose starts are laid out already."""
+    for vertex in range(bound):
+        copy_list(lists, copy, vertex)

@@ -14,7 +14,7 @@ from grapin.cache.records import Mutations, Records, Step, ranges
 from grapin.counters import Counters
 from grapin.device import Query, Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists
 from grapin.trace import whole_reads
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import compiled, kernel
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 
 
 @compiled

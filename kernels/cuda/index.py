@@ -11,7 +11,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from grapin.graph.change import Applied
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, bind
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import DeviceLists

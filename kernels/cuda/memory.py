@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import DeviceUnavailable, InvalidArgument
-from grapin.graph.memory import PAGE_BYTES, Allocate, whole_pages
+from grapin.graph.packed import PAGE_BYTES, Allocate, whole_pages
 from grapin.kernels.cuda.device import unavailable
 from grapin.units import format_bytes
 from grapin.validation import check_choice

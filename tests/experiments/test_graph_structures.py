@@ -11,7 +11,7 @@ from grapin.batch import edge_keys
 from grapin.edges import EdgeList
 from grapin.generators import generate
 from grapin.graph import Graph
-from grapin.graph.packed import Lists
+from grapin.graph.snapshot import Lists
 from grapin.stream import workload
 
 LAYOUTS = {

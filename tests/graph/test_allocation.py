@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from store_model import arcs_of
 
 from grapin import Batch, Graph, InvalidArgument
-from grapin.graph.memory import aligned_empty
+from grapin.graph.packed import aligned_empty
 
 
 def grown_by(graph: Graph, count: int) -> None:

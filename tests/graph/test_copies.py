@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grapin import Batch, EdgeList, Graph, InvalidArgument, load
-from grapin.graph.memory import aligned_empty
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.packed import aligned_empty
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.pool import lay_out, map_value
 from grapin.testing import MutationStream, mutation_streams
 from grapin.units import LINE

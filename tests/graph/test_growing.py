@@ -14,8 +14,7 @@ from grapin import Batch, Graph
 from grapin.errors import CorruptGraph
 from grapin.graph import adjacency, migration
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.memory import aligned_empty
-from grapin.graph.packed import USED_LINES, used_lines
+from grapin.graph.packed import USED_LINES, aligned_empty, used_lines
 from grapin.testing import StoreMachine
 
 

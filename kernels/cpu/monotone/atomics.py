@@ -9,7 +9,7 @@ from typing import Any
 from numba.core import types
 
 from grapin.compiled import kernel
-from grapin.graph.intrinsics import intrinsic
+from grapin.graph.packed import intrinsic
 
 _WORD_BYTES = 8
 

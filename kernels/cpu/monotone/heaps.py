@@ -22,7 +22,7 @@ import numpy as np
 from numba.core import types
 
 from grapin.compiled import compiled, kernel
-from grapin.graph.intrinsics import intrinsic
+from grapin.graph.packed import intrinsic
 from grapin.kernels.rules import LOW, SHIFT
 
 BUCKETS = 33

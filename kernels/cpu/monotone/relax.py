@@ -26,7 +26,7 @@ import numba
 import numpy as np
 
 from grapin.compiled import kernel
-from grapin.graph.intrinsics import prefetch
+from grapin.graph.packed import prefetch
 from grapin.kernels.cpu.lists import OVERFLOWS, count_list
 from grapin.kernels.cpu.monotone.atomics import atomic_add, atomic_load
 from grapin.kernels.cpu.monotone.journal import word

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from grapin.compiled import compiled, kernel
-from grapin.graph.intrinsics import prefetch
+from grapin.graph.packed import prefetch
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, count_list, grown, keep_read
 from grapin.kernels.cpu.pagerank.residuals import (
     CEILING,

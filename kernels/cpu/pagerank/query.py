@@ -18,7 +18,7 @@ from grapin.batch import Edges
 from grapin.counters import Counters
 from grapin.device import Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.lists import (
     EDGES,
     ITERATIONS,

@@ -24,7 +24,7 @@ from grapin.cache.chunks import NOWHERE
 from grapin.cache.records import Mutations, Step
 from grapin.counters import Counters
 from grapin.errors import DeviceUnavailable
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, bind, bind_functions
 from grapin.kernels.cuda.lists import ARRAY_BITS, NOT_HELD, DeviceLists, counters_of, new_reading
 from grapin.kernels.cuda.walk import bind_walk

@@ -18,7 +18,7 @@ from grapin.cache import CacheSettings, HotCache
 from grapin.counters import Counters
 from grapin.device import Query, Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.cache.copies import DeviceCopies

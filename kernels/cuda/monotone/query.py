@@ -19,7 +19,7 @@ from grapin.counters import Counters
 from grapin.device import Work
 from grapin.errors import ValueOverflow
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend, bind_functions
 from grapin.kernels.cuda.cache.cuda_cache import CudaCache
 from grapin.kernels.cuda.index import ListIndex

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from grapin.device import Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend, Shape, bind_functions
 from grapin.kernels.cuda.cache.cuda_cache import CachedReads, CudaCache
 from grapin.kernels.cuda.index import ListIndex

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin.errors import DeviceUnavailable, InvalidArgument
-from grapin.graph.memory import PAGE_BYTES, aligned_empty
+from grapin.graph.packed import PAGE_BYTES, aligned_empty
 from grapin.kernels.cuda.memory import MANAGED, UNREGISTERED, EdgeMemory
 
 WORD = np.dtype(np.int32)

@@ -6,7 +6,7 @@ from typing import Any
 from grapin.batch import Batch
 from grapin.device import Query, Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.programs.program import Monotone
 from grapin.system import System

@@ -7,7 +7,7 @@ import numpy as np
 
 from grapin.device import Query, Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Lists, Snapshot
+from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.programs.program import Monotone
 from grapin.system import System

@@ -6,7 +6,7 @@ import numpy as np
 
 from grapin.device import Query, Work
 from grapin.graph.change import Applied
-from grapin.graph.packed import Snapshot
+from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
 from grapin.kernels.rules import LOW, NO_PARENT, UNREACHED
 from grapin.programs.program import Monotone

@@ -1,20 +1,22 @@
-"""`VertexSet`: which vertex ids exist, and which freed ones are to be used again, smallest first.
+"""`Snapshot`: one version of a graph: which vertices exist, and the lists of each as engines read them.
 
-Reading arcs out of the lists: all of them, or those at vertices that are to go.
+`VertexSet`: the vertex ids that exist, and the freed ones that are to be used again, smallest first.
+
+A snapshot shows the very arrays of the store, read-only and without a copy. The next batch changes those arrays, so it
+takes them back first: what is read from an older snapshot is refused. Only an array that was taken out of one before
+cannot refuse; copy what has to last.
 """
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch
-from grapin.compiled import kernel
 from grapin.edges import VertexArray
-from grapin.errors import CorruptGraph, InvalidBatch
-from grapin.graph.packed import Column, PackedLists, Patterns, wide
+from grapin.errors import CorruptGraph, InvalidArgument, InvalidBatch
 
 
 @dataclass(frozen=True)
@@ -142,74 +144,68 @@ class VertexSet:
         return present
 
 
-Keys = NDArray[np.int64]
+class _Lent:
+    """Attributes that are taken back when the graph changes; whoever reads them then is told so."""
+
+    _borrowed: ClassVar[tuple[str, ...]]
+
+    def __copy__(self) -> Self:
+        return self  # another object with the same arrays would keep them
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all there is for a copy, which has arrays of its own and lasts; refused when they are gone."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # type: ignore[attr-defined]  # of a dataclass
+
+    def give_back(self, version: int) -> None:
+        """Let go of what the graph changes now: from here on it is of another version than this."""
+        for name in self._borrowed:
+            self.__dict__.pop(name, None)
+        self.__dict__["_returned"] = version
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise InvalidArgument(
+                f"{type(self).__name__}.{name} must be read before the graph changes: version "
+                f"{self.__dict__['_returned']} of the graph is gone, and graph.snapshot() shows the present one"
+            )
 
 
-def all_arcs(lists: PackedLists, bound: int, count: int) -> tuple[VertexArray, VertexArray, Patterns]:
-    """Return source, target and weight (length 0 without weights) of all `count` arcs, by source."""
-    source, target = np.empty(count, np.int32), np.empty(count, np.int32)
-    weights = np.empty(count if len(lists.weights) else 0, np.int32)
-    _read_all(lists, bound, source, target, weights)
-    return source, target, weights
+@dataclass(frozen=True, eq=False)
+class Lists(_Lent):
+    """The neighbour lists of one direction: list `v` is `neighbours[starts[v] : starts[v] + degrees[v]]`."""
+
+    starts: NDArray[np.int64]
+    """Where each list begins, in elements; a multiple of 32 (128 bytes) when the store is aligned."""
+    degrees: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    weights: NDArray[Any]
+    """int32 or float32 beside `neighbours`; length 0 when the graph has no weights."""
+    moved: NDArray[np.int64]
+    """Rows of two vertices: between them, the second excluded, the last batch moved lists inside `neighbours`. A batch
+    that needs more room, or less, moves all lists into other arrays."""
+
+    _borrowed = ("starts", "degrees", "neighbours", "weights", "moved")
 
 
-def incident_arcs(out: PackedLists, in_: PackedLists | None, vertices: VertexArray, bound: int) -> Keys:
-    """Return the keys of all arcs that start or end at one of `vertices`, some perhaps twice.
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot(_Lent):
+    """One version of a graph; what it holds can be read until the next batch is applied."""
 
-    Without in-lists every list has to be looked through for arcs that end there.
-    """
-    leaving = np.empty(int(out.degrees[vertices].sum(dtype=np.int64)), np.int64)
-    _read_keys(out, vertices, False, leaving)
-    if in_ is None:
-        doomed = np.zeros(bound, np.bool_)
-        doomed[vertices] = True
-        arriving = np.empty(_count_into(out, doomed), np.int64)
-        _read_into(out, doomed, arriving)
-    else:
-        arriving = np.empty(int(in_.degrees[vertices].sum(dtype=np.int64)), np.int64)
-        _read_keys(in_, vertices, True, arriving)
-    return np.concatenate((leaving, arriving))
+    version: int
+    """How many batches had been applied when it was taken."""
+    bound: int
+    """Vertex ids are below this; freed ids have empty lists."""
+    edges: int
+    alive: NDArray[np.bool_]
+    """For each id below `bound` whether it is a vertex."""
+    out: Lists
+    in_: Lists | None
+    """None when the graph keeps no in-direction; the same object as `out` when it is undirected."""
 
+    _borrowed = ("alive", "out", "in_")
 
-@kernel
-def _read_all(lists: PackedLists, bound: int, source: Column, target: Column, weights: Patterns) -> None:
-    row = 0
-    for vertex in range(bound):
-        start = lists.starts[vertex]
-        for place in range(start, start + lists.degrees[vertex]):
-            source[row], target[row] = vertex, lists.neighbours[place]
-            if len(weights):
-                weights[row] = lists.weights[place]
-            row += 1
-
-
-@kernel
-def _read_keys(lists: PackedLists, vertices: VertexArray, turn: bool, keys: Keys) -> None:
-    row = 0
-    for vertex in vertices:
-        start = lists.starts[vertex]
-        for place in range(start, start + lists.degrees[vertex]):
-            owner, neighbour = wide(vertex), wide(lists.neighbours[place])
-            keys[row] = (neighbour << 32) | owner if turn else (owner << 32) | neighbour
-            row += 1
-
-
-@kernel
-def _count_into(lists: PackedLists, doomed: NDArray[np.bool_]) -> int:
-    total = 0
-    for vertex in range(len(doomed)):
-        start = lists.starts[vertex]
-        for place in range(start, start + lists.degrees[vertex]):
-            total += doomed[lists.neighbours[place]]
-    return total
-
-
-@kernel
-def _read_into(lists: PackedLists, doomed: NDArray[np.bool_], keys: Keys) -> None:
-    row = 0
-    for vertex in range(len(doomed)):
-        start = lists.starts[vertex]
-        for place in range(start, start + lists.degrees[vertex]):
-            if doomed[lists.neighbours[place]]:
-                keys[row] = (wide(vertex) << 32) | lists.neighbours[place]
-                row += 1
+    def __repr__(self) -> str:
+        return f"Snapshot(version={self.version}, bound={self.bound}, edges={self.edges})"
