@@ -53,13 +53,12 @@ _MEMORY = "25%"
 """Memory of the GPUs for a large graph where nobody says: one that fits into it has nothing to show."""
 _LARGE = 2_000_000
 """Edges from which a CPU takes minutes for PageRank from scratch after every batch, and for pages one by one."""
-_LEFT_OUT = "PageRank under grapin-recomp, unified memory, caches other than 10%: minutes at this size"
+_LEFT_OUT = "PageRank under grapin-recomp, unified memory, caches: minutes at this size"
 _VERIFIED = (
     "none sampled, by the reference in NumPy: no edge offers a better distance, every parent's edge offers just this "
     "one, and a step of the power iteration bounds the error of the ranks, or all of it is run"
 )
 _QUICKLY_PREDICTED = ("bounded", "grapin", "grapin-recomp", "hytgraph-icde", "emogi", "subway-async")
-_QUICK_CACHES = (None, "10%")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +161,7 @@ def command(
         if large:
             memory = memory or _default_memory(settings)
             named = machines.split(",")
-            combinations = combine(named, _QUICKLY_PREDICTED, _QUICK_CACHES, (*settings, *memory))
+            combinations = combine(named, _QUICKLY_PREDICTED, settings=(*settings, *memory))
         combinations = [one for one in combinations if _fits(one)]
         runs = [_run(system, device, stream, status, large=large) for system in _RUN]
     with progress("Predicting", len(combinations)) as advance:
