@@ -1,7 +1,10 @@
-"""`Counters`: what reading neighbour lists amounts to on the link, counted while a run reads them."""
+"""What a run took: `Counters` of its reads, `Work` of one repair, `Report` of a batch.
+
+`Counters` say what reading neighbour lists amounts to on the link, counted while a run reads them.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -118,3 +121,111 @@ def _requests(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.i
     sizes += np.bincount(3 - (first & 3), minlength=4) + np.bincount(last & 3, minlength=4)
     sizes[3] += int(((last >> 2) - (first >> 2) - 1).sum())
     return sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What it took to bring one program's values up to date."""
+
+    iterations: int = 0
+    """Rounds: reads within one round do not wait for each other."""
+    changed: int = 0
+    """Vertices whose value is another now."""
+    invalidated: int = 0
+    """Vertices whose value had to be thrown away on the way."""
+    affected_edges: int = 0
+    """Out-edges of what changed and in-edges of what got worse: what a repair that follows changes has to read."""
+    dense: bool = False
+    """Whether all was computed from scratch."""
+    counters: Counters = field(default_factory=Counters)
+    reads: NDArray[np.int64] | None = None
+    """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
+    and how many arrays were read (neighbours, weights)."""
+    whole: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device was to go through the whole list, so that a copy may be left behind; None
+    where that is so whenever it did."""
+    cached: NDArray[np.bool_] | None = None
+    """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryReport:
+    """What it took to bring one answer up to date."""
+
+    program: str
+    work: Work
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """One batch, or the start when `version` is that of the graph the engine was given."""
+
+    version: int
+    inserted: int
+    deleted: int
+    reweighted: int
+    ignored: int
+    update_seconds: float
+    """Time to change the graph."""
+    queries: tuple[QueryReport, ...]
+
+    @property
+    def compute_seconds(self) -> float:
+        """Time to bring all answers up to date."""
+        return sum(query.seconds for query in self.queries)
+
+    @property
+    def iterations(self) -> int:
+        """Rounds in which lists were read, over all answers."""
+        return sum(query.work.iterations for query in self.queries)
+
+    @property
+    def changed(self) -> int:
+        """Vertices whose value is another now, over all answers."""
+        return sum(query.work.changed for query in self.queries)
+
+    @property
+    def invalidated(self) -> int:
+        """Vertices whose value had to be thrown away on the way, over all answers."""
+        return sum(query.work.invalidated for query in self.queries)
+
+    @property
+    def affected_edges(self) -> int:
+        """Out-edges of what changed and in-edges of what got worse, over all answers."""
+        return sum(query.work.affected_edges for query in self.queries)
+
+    @property
+    def counters(self) -> Counters:
+        """What was read, over all answers."""
+        return sum((query.work.counters for query in self.queries), Counters())
+
+    @property
+    def edges_read(self) -> int:
+        """Elements of neighbour lists that were read."""
+        return self.counters.edges
+
+    def record(self) -> dict[str, Any]:
+        """Return the batch as plain numbers, for a JSON file."""
+        counters = self.counters
+        return {
+            "inserted": self.inserted,
+            "deleted": self.deleted,
+            "reweighted": self.reweighted,
+            "ignored": self.ignored,
+            "update_seconds": self.update_seconds,
+            "compute_seconds": self.compute_seconds,
+            "iterations": self.iterations,
+            "changed": self.changed,
+            "invalidated": self.invalidated,
+            "edges_read": counters.edges,
+            "lists_read": counters.lists,
+            "affected_edges": self.affected_edges,
+            "requests": {str(size): counters.requests[size] for size in REQUEST_SIZES},
+            "bytes": counters.bytes,
+            "pages": counters.pages,
+            "link_bytes": counters.link_bytes,
+            "cached_edges": counters.cached_edges,
+            "load_bytes": counters.load_bytes,
+            "patch_bytes": counters.patch_bytes,
+        }

@@ -1,11 +1,5 @@
-"""The interfaces a device implements, the result of one repair, and devices by name.
+"""The interfaces a device implements, and devices by name: what can execute programs, and whether it can here."""
 
-`Work`: what a device did for one program, at the start or for one batch; and what a device is asked to be.
-
-Devices by name: what can execute programs, and whether it can here.
-"""
-
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache.settings import CacheSettings
-from grapin.counters import Counters
+from grapin.counters import Work
 from grapin.errors import DeviceUnavailable, InvalidArgument
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
@@ -23,31 +17,6 @@ from grapin.programs.program import Program
 from grapin.system import System
 from grapin.user_code import is_user_code, load_user_code
 from grapin.validation import check_choice, refuse
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """What it took to bring one program's values up to date."""
-
-    iterations: int = 0
-    """Rounds: reads within one round do not wait for each other."""
-    changed: int = 0
-    """Vertices whose value is another now."""
-    invalidated: int = 0
-    """Vertices whose value had to be thrown away on the way."""
-    affected_edges: int = 0
-    """Out-edges of what changed and in-edges of what got worse: what a repair that follows changes has to read."""
-    dense: bool = False
-    """Whether all was computed from scratch."""
-    counters: Counters = field(default_factory=Counters)
-    reads: NDArray[np.int64] | None = None
-    """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
-    and how many arrays were read (neighbours, weights)."""
-    whole: NDArray[np.bool_] | None = None
-    """Beside `reads`: whether the device was to go through the whole list, so that a copy may be left behind; None
-    where that is so whenever it did."""
-    cached: NDArray[np.bool_] | None = None
-    """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
 
 
 class Query(Protocol):

@@ -19,8 +19,7 @@ from zlib import error as ZlibError  # noqa: N812 - it is a class
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.counters import Counters, count_reads
-from grapin.device import Work
+from grapin.counters import Counters, Work, count_reads
 from grapin.errors import InvalidFile
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot

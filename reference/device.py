@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.device import Query, Work
+from grapin.counters import Work
+from grapin.device import Query
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Lists, Snapshot

@@ -1,6 +1,6 @@
 """A device of your own with a bug in it: when a batch does nothing but re-weight edges, it overlooks that."""
 
-from grapin.device import Work
+from grapin.counters import Work
 from grapin.reference import device as reference
 
 name = "forgetful"

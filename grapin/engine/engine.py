@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from grapin.batch import Batch
 from grapin.cache import read_settings
 from grapin.cache.settings import CacheSettings
-from grapin.device import Cache, CachingDevice, Device, Query, Work, check_tracing, open_device
-from grapin.engine.answer import Answer, QueryReport, Report, Vertex
+from grapin.counters import QueryReport, Report, Work
+from grapin.device import Cache, CachingDevice, Device, Query, check_tracing, open_device
+from grapin.engine.answer import Answer, Vertex
 from grapin.errors import AnswersLost, GrapinError, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.change import Applied

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grapin.cache import CacheSettings, HotCache, Plan
 from grapin.cache.records import Mutations, Records, Step, ranges
-from grapin.counters import Counters
-from grapin.device import Query, Work
+from grapin.counters import Counters, Work
+from grapin.device import Query
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grapin.compiled import compiled_parallel
-from grapin.kernels.cpu.monotone.atomics import atomic_add, atomic_load, atomic_minimum
+from grapin.kernels.cpu.monotone.relax import atomic_add, atomic_load, atomic_minimum
 
 WORD = st.integers(0, 2**64 - 1)
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from grapin.kernels.cpu.monotone.heaps import (
+from grapin.kernels.cpu.monotone.buckets import (
     BLOCK,
     BUCKETS,
     NO_BLOCK,

@@ -1,23 +1,131 @@
 """Forward relaxation on one thread, best key first: each vertex settles once, so each list is read once.
 
 It starts from the vertices that lost their value and found another, from those that improved, and from the offers of
-new and re-weighted edges.
+new and re-weighted edges. Vertices wait in a binary heap of 64-bit items in an array.
 
-Sparse repair in one call: correct, pull, go forward; most batches are so small that calls would cost more.
-
-The steps are kernels of their own (`correct.py`, `forward.py`), bound to the program like this one.
+`Journal`: what a batch does to vertices, written down sparsely, so that nothing has to be reset, copied or scanned
+after it. The arrays are as long as there are vertices, but only the places a batch touches are ever written, and memory
+that was never written is not backed by pages.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from grapin.compiled import compiled
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, grown, keep_read
-from grapin.kernels.cpu.monotone.correct import correct, orphan_removed, orphan_worsened, pull
-from grapin.kernels.cpu.monotone.heaps import heap_pop, heap_push
-from grapin.kernels.cpu.monotone.journal import PUSHES, Journal, Losses, log_once, word
 from grapin.kernels.rules import LOW, NO_KEY, SHIFT
 from grapin.kernels.unbound import ARRAYS, SIDES, offer, weight_at
+
+LOGGED, LOST, PUSHES, GROUND = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
+"""Marks a vertex carries during one batch: its old key is written down; it lost its value; it must offer its new
+value on; it is known to be supported to the end."""
+
+
+class Journal(NamedTuple):
+    """Which vertices a batch touched and the keys they had."""
+
+    marks: Any
+    """uint8 a vertex, all zero between batches."""
+    vertices: Any
+    keys: Any
+    count: Any
+    """One number: how many entries `vertices` and `keys` hold."""
+
+
+class Losses(NamedTuple):
+    """The vertices that lost their value, in the order of their old keys, and what is offered to them."""
+
+    vertices: Any
+    keys: Any
+    """The best offer seen, whoever made it."""
+    parents: Any
+    sure_keys: Any
+    """The best offer from a vertex that was decided when it was seen."""
+    sure_parents: Any
+    open_edges: Any
+    """By vertex: in-edges from vertices that were undecided when seen and are not lost so far."""
+    count: Any
+
+
+def new_journal(bound: int) -> Journal:
+    """Return an empty journal for vertices below `bound`."""
+    return Journal(
+        marks=np.zeros(bound, np.uint8),
+        vertices=np.empty(bound, np.int32),
+        keys=np.empty(bound, np.uint32),
+        count=np.zeros(1, np.int64),
+    )
+
+
+def new_losses(bound: int) -> Losses:
+    """Return room for losses among vertices below `bound`."""
+    return Losses(
+        vertices=np.empty(bound, np.int32),
+        keys=np.empty(bound, np.uint32),
+        parents=np.empty(bound, np.uint32),
+        sure_keys=np.empty(bound, np.uint32),
+        sure_parents=np.empty(bound, np.uint32),
+        open_edges=np.empty(bound, np.int32),
+        count=np.zeros(1, np.int64),
+    )
+
+
+@compiled
+def word(key: Any, parent: Any) -> Any:
+    """Pack key and parent."""
+    return (np.uint64(key) << SHIFT) | np.uint64(parent)
+
+
+@compiled
+def log_once(journal: Journal, vertex: Any, key: Any) -> None:
+    """Write down a vertex with the key it has before the batch touches it."""
+    if not journal.marks[vertex] & LOGGED:
+        journal.marks[vertex] |= LOGGED
+        place = journal.count[0]
+        journal.vertices[place] = vertex
+        journal.keys[place] = key
+        journal.count[0] = place + 1
+
+
+@compiled
+def log_all(journal: Journal, vertices: Any, keys: Any) -> None:
+    """Write down vertices with the keys they had, but for those that are written down already."""
+    for i in range(vertices.size):
+        log_once(journal, vertices[i], keys[i])
+
+
+@compiled
+def heap_push(heap: Any, size: int, item: Any) -> int:
+    """Add an item; the caller has made room. Return the new size."""
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap[parent] <= item:
+            break
+        heap[child] = heap[parent]
+        child = parent
+    heap[child] = item
+    return size + 1
+
+
+@compiled
+def heap_pop(heap: Any, size: int) -> int:
+    """Remove `heap[0]`, the smallest item. Return the new size."""
+    size -= 1
+    item = heap[size]
+    place = 0
+    child = 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= item:
+            break
+        heap[place] = heap[child]
+        place = child
+        child = 2 * place + 1
+    heap[place] = item
+    return size
 
 
 def queue_losses(
@@ -137,70 +245,3 @@ def close_journal(words: Any, journal: Journal, pulls: Any, pushes: Any) -> Any:
                     affected += pulls[side][1][vertex]
     journal.count[0] = 0
     return changed, affected
-
-
-DONE, SWEEP, GAVE_UP = 0, 1, 2
-"""How a repair ends: nothing left to do; so much is queued that a sweep should settle it; over budget."""
-
-
-def repair(
-    words: Any,
-    journal: Journal,
-    losses: Losses,
-    pulls: Any,
-    pushes: Any,
-    roots: Any,
-    root_keys: Any,
-    deleted: Any,
-    reweighted: Any,
-    inserted: Any,
-    budget: int,
-    swept_from: int,
-    tally: Any,
-    trace: Any,
-    tracing: bool,
-) -> Any:
-    """Bring words up to date with a batch's edges, given as columns (sources, targets[, weights]).
-
-    Returns how it ended, the queue and its size for a sweep, how many vertices changed and how many edges that
-    affects, and the trace with how much of it is used.
-    """
-    losses.count[0] = 0
-    heap = np.empty(2 * SIDES * (deleted[0].size + reweighted[0].size) + 64, np.uint64)
-    size = orphan_removed(words, journal, heap, 0, deleted[0], deleted[1])
-    size = orphan_worsened(words, journal, heap, size, reweighted[0], reweighted[1], reweighted[2])
-    if SIDES == 2:
-        size = orphan_removed(words, journal, heap, size, deleted[1], deleted[0])
-        size = orphan_worsened(words, journal, heap, size, reweighted[1], reweighted[0], reweighted[2])
-    ahead = np.empty(64, np.int32)
-    size, ahead, improved, trace, used = correct(
-        words,
-        journal,
-        losses,
-        pulls,
-        pushes,
-        roots,
-        root_keys,
-        heap,
-        size,
-        ahead,
-        budget,
-        tally,
-        trace,
-        tracing,
-    )
-    if size > 0:
-        return GAVE_UP, heap, size, 0, 0, trace, used
-    trace, used = pull(words, losses, pulls, roots, root_keys, tally, trace, used, tracing)
-    heap, size = queue_losses(words, journal, losses, ahead, improved, heap)
-    for tails, heads, weights in (inserted, reweighted):
-        heap, size = queue_offers(words, journal, heap, size, tails, heads, weights, tally)
-        if SIDES == 2:
-            heap, size = queue_offers(words, journal, heap, size, heads, tails, weights, tally)
-    if size >= swept_from:
-        return SWEEP, heap, size, 0, 0, trace, used
-    size, trace, used = forward(words, journal, pushes, heap, size, budget, tally, trace, used, tracing)
-    if size > 0:
-        return GAVE_UP, heap, size, 0, 0, trace, used
-    changed, affected = close_journal(words, journal, pulls, pushes)
-    return DONE, heap, size, changed, affected, trace, used

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from grapin.batch import Edges
 from grapin.compiled import compiled, rule
-from grapin.counters import Counters
-from grapin.device import Work
+from grapin.counters import Counters, Work
 from grapin.errors import ValueOverflow
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
@@ -35,10 +34,8 @@ from grapin.kernels.cpu.lists import (
     arrays_of,
     new_tally,
 )
-from grapin.kernels.cpu.monotone import correct, forward
-from grapin.kernels.cpu.monotone.correct import orphan_removed
-from grapin.kernels.cpu.monotone.forward import GAVE_UP, SWEEP
-from grapin.kernels.cpu.monotone.journal import (
+from grapin.kernels.cpu.monotone import forward, repair
+from grapin.kernels.cpu.monotone.forward import (
     Journal,
     Losses,
     log_all,
@@ -47,6 +44,7 @@ from grapin.kernels.cpu.monotone.journal import (
     new_losses,
     word,
 )
+from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP, orphan_removed
 from grapin.kernels.cpu.monotone.rounds import sweep, sweep_kernels
 from grapin.kernels.rules import (
     LOW,
@@ -116,14 +114,14 @@ def offered_too_much(words: Any, pulls: Any) -> bool:
 
 
 _KERNELS = (
-    correct.orphan_worsened,
-    correct.correct,
-    correct.pull,
+    repair.orphan_worsened,
+    repair.correct,
+    repair.pull,
     forward.queue_losses,
     forward.queue_offers,
     forward.forward,
     forward.close_journal,
-    correct.invalidate,
+    repair.invalidate,
     offered_too_much,
     start_keys,
 )
@@ -143,7 +141,7 @@ def bind_monotone(program: Monotone, code: Coding, *, stored_weights: bool, side
             "ARRAYS": 2 if reads else 1,
         }
         kernels = {kernel.__name__: compiled(rebind(kernel, name, **rules)) for kernel in _KERNELS}
-        kernels["repair"] = compiled(rebind(forward.repair, name, **rules, **kernels))
+        kernels["repair"] = compiled(rebind(repair.repair, name, **rules, **kernels))
         _bound[name] = SimpleNamespace(**kernels, **sweep_kernels(name, rules))
     return _bound[name]
 

@@ -1,37 +1,109 @@
 """One round of offers, in pieces that threads share: vertices push along their lists, or others pull.
 
-Pushing splits the edges of a round, not its vertices, so the list of a hub may be read by several threads. Most
-edges of a skewed graph lead to vertices that are settled long since; a bit each, in the cache, tells them apart
-without a look at their words. Pulling is for rounds in which all offers are equal, as they are when vertices of
-one key offer over edges whose weights do not count: then a vertex that waits for that offer takes the first one it
-finds and reads no further. It splits the vertices, so nobody else writes the word of a vertex that pulls.
+Pushing splits the edges of a round, not its vertices, so the list of a hub may be read by several threads. Most edges
+of a skewed graph lead to vertices that are settled long since; a bit each, in the cache, tells them apart without a
+look at their words. Pulling is for rounds in which all offers are equal, as they are when vertices of one key offer
+over edges whose weights do not count: then a vertex that waits for that offer takes the first one it finds and reads no
+further. It splits the vertices, so nobody else writes the word of a vertex that pulls.
 
-**Parents never close a cycle, whatever threads do.** An edge never improves a key, so all keys on a cycle of
-parents would be equal, say k. Let v have u as its parent on it: some thread read key k at u, *then* read a key
-worse than k at v, and then lowered v's word. So u had k before v had it. Around the cycle each vertex had k before
-the next, and so before itself. This needs the order of the two reads, hence the acquiring load, and the test for a
-strictly better key. It does no harm that another thread may lower v's word between test and minimum, nor that
-the smaller of two parents with equal keys then wins. A parent stays right when its own key improves later: it
-pushes again, and what it offers then is at least as good.
+**Parents never close a cycle, whatever threads do.** An edge never improves a key, so all keys on a cycle of parents
+would be equal, say k. Let v have u as its parent on it: some thread read key k at u, *then* read a key worse than k at
+v, and then lowered v's word. So u had k before v had it. Around the cycle each vertex had k before the next, and so
+before itself. This needs the order of the two reads, hence the acquiring load, and the test for a strictly better key.
+It does no harm that another thread may lower v's word between test and minimum, nor that the smaller of two parents
+with equal keys then wins. A parent stays right when its own key improves later: it pushes again, and what it offers
+then is at least as good.
 
 A round shared among threads: split into pieces, of which whoever is free takes the next.
 
-More pieces than threads, so that one that is held up leaves its share to the others. The arrays of a round are
-given one by one, since a parallel loop takes in arrays and tuples of arrays but no tuples of tuples.
+More pieces than threads, so that one that is held up leaves its share to the others. The arrays of a round are given
+one by one, since a parallel loop takes in arrays and tuples of arrays but no tuples of tuples.
+
+**Atomic steps** on array elements are what threads may do to the same word at the same time. Each is one instruction of
+the processor, made by an intrinsic because Numba has none for the CPU. Changes are sequentially consistent; a load is
+an acquire: what the program reads after it is not read before it.
 """
 
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core import types
 
 from grapin.compiled import kernel
-from grapin.graph.packed import prefetch
+from grapin.graph.packed import intrinsic, prefetch
 from grapin.kernels.cpu.lists import OVERFLOWS, count_list
-from grapin.kernels.cpu.monotone.atomics import atomic_add, atomic_load
-from grapin.kernels.cpu.monotone.journal import word
+from grapin.kernels.cpu.monotone.forward import word
 from grapin.kernels.rules import NO_KEY, SHIFT
 from grapin.kernels.unbound import ARRAYS, SIDES, offer, weight_at
+
+_WORD_BYTES = 8
+
+
+def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.gep(array.data, [arguments[1]])
+
+
+def _lower_plainly(array: Any, index: Any, value: Any) -> Any:
+    before = array[index]
+    array[index] = min(before, value)
+    return before
+
+
+def _add_plainly(array: Any, index: Any, value: Any) -> Any:
+    before = array[index]
+    array[index] += value
+    return before
+
+
+def _load_plainly(array: Any, index: Any) -> Any:
+    return array[index]
+
+
+def _changing(operation: str, plain: Any) -> Any:
+    """Make an intrinsic that changes one 64-bit element and returns what it was."""
+
+    def step(_typing: Any, array: Any, _index: Any, _value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address = _element(context, builder, signature, arguments)
+            return builder.atomic_rmw(operation, address, arguments[2], "seq_cst")
+
+        return array.dtype(array, types.intp, array.dtype), generate
+
+    return intrinsic(plain)(step)
+
+
+_minimum = _changing("umin", _lower_plainly)
+_sum = _changing("add", _add_plainly)
+
+
+@intrinsic(_load_plainly)
+def _load(_typing: Any, array: Any, _index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _element(context, builder, signature, arguments)
+        return builder.load_atomic(address, "acquire", _WORD_BYTES)
+
+    return array.dtype(array, types.intp), generate
+
+
+@kernel
+def atomic_load(words: Any, index: int) -> Any:
+    """Return one 64-bit element, read whole and before anything that is read later."""
+    return _load(words, index)
+
+
+@kernel
+def atomic_minimum(words: Any, index: int, word: Any) -> Any:
+    """Lower one uint64 element to `word` unless it is smaller already. Return what it was."""
+    return _minimum(words, index, word)
+
+
+@kernel
+def atomic_add(counters: Any, index: int, amount: int) -> Any:
+    """Add to one int64 element. Return what it was."""
+    return _sum(counters, index, amount)
+
 
 VERTICES_AHEAD = 8
 """How many lists are under way from memory while one is read."""

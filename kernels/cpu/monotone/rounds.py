@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from grapin.compiled import compiled, compiled_parallel, kernel
 from grapin.kernels.cpu.lists import ITERATIONS, TALLY_SIZE, TRACE_FIELDS, grown, write_trace
 from grapin.kernels.cpu.monotone import relax
-from grapin.kernels.cpu.monotone.atomics import atomic_minimum
-from grapin.kernels.cpu.monotone.heaps import (
+from grapin.kernels.cpu.monotone.buckets import (
     BLOCK,
     BUCKETS,
     NO_BLOCK,
@@ -42,7 +41,7 @@ from grapin.kernels.cpu.monotone.heaps import (
     split,
     with_room,
 )
-from grapin.kernels.cpu.monotone.relax import mark_frontier, pull, push, set_bit, survey
+from grapin.kernels.cpu.monotone.relax import atomic_minimum, mark_frontier, pull, push, set_bit, survey
 from grapin.kernels.rules import LOW, NO_KEY, NO_PARENT, SHIFT, UNREACHED, rebind
 from grapin.kernels.unbound import ARRAYS, SIDES, offer
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
-from grapin.counters import Counters
-from grapin.device import Work
+from grapin.counters import Counters, Work
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.lists import (

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.cache import CacheSettings, HotCache
-from grapin.counters import Counters
-from grapin.device import Query, Work
+from grapin.counters import Counters, Work
+from grapin.device import Query
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cache import OUTWARD, DeviceCache, has_own_in_lists

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.device import Work
+from grapin.counters import Work
 from grapin.kernels.cuda.backend import Backend, Shape
 from grapin.kernels.cuda.cache.cuda_cache import CachedReads
 from grapin.kernels.cuda.index import ListIndex

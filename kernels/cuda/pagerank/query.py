@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.device import Work
+from grapin.counters import Work
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend, Shape, bind_functions

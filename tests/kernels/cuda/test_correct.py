@@ -3,7 +3,7 @@
 import pytest
 
 from grapin import Batch, Graph
-from grapin.device import Work
+from grapin.counters import Work
 from grapin.engine.answer import Answer
 from grapin.engine.verify import verify_answer
 from grapin.errors import ValueOverflow

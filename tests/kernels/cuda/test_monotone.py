@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import grapin
 from grapin import Batch, Graph
-from grapin.counters import Counters, count_reads
-from grapin.device import Work
+from grapin.counters import Counters, Work, count_reads
 from grapin.engine.answer import Answer
 from grapin.engine.verify import verify_answer
 from grapin.errors import ValueOverflow

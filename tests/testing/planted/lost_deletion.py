@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from grapin.batch import Batch
-from grapin.device import Query, Work
+from grapin.counters import Work
+from grapin.device import Query
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cpu.monotone.query import MonotoneQuery

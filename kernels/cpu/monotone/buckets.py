@@ -1,6 +1,4 @@
-"""Queues of vertices, best key first.
-
-Buckets of waiting vertices, best key first: a queue that costs nanoseconds a vertex, whatever the keys are.
+"""Buckets of waiting vertices, best key first: a queue that costs nanoseconds a vertex, whatever the keys are.
 
 It is a radix heap. An edge never improves a key, so no key that is still to come is better than the best one that
 is waiting: the *origin*. A vertex waits in the bucket of the highest bit in which its key differs from the origin.
@@ -12,8 +10,6 @@ distances, labels and the bit patterns of floats are filed alike.
 A vertex whose key improves is filed again; the old item is *stale*, known by its key, and dropped when it is met.
 
 A bucket is a chain of blocks, so that walking through it is reading memory in sequence.
-
-A binary heap of 64-bit items in an array: the order in which one thread settles vertices.
 """
 
 from typing import Any, NamedTuple
@@ -191,36 +187,3 @@ def split(buckets: Buckets, bucket: int, words: Any) -> None:
             if not is_stale(item, words):
                 put(buckets, item)
         block, filled = release(buckets, block), BLOCK
-
-
-@compiled
-def heap_push(heap: Any, size: int, item: Any) -> int:
-    """Add an item; the caller has made room. Return the new size."""
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if heap[parent] <= item:
-            break
-        heap[child] = heap[parent]
-        child = parent
-    heap[child] = item
-    return size + 1
-
-
-@compiled
-def heap_pop(heap: Any, size: int) -> int:
-    """Remove `heap[0]`, the smallest item. Return the new size."""
-    size -= 1
-    item = heap[size]
-    place = 0
-    child = 1
-    while child < size:
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= item:
-            break
-        heap[place] = heap[child]
-        place = child
-        child = 2 * place + 1
-    heap[place] = item
-    return size

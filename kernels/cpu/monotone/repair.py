@@ -1,18 +1,19 @@
-"""Correction: decide whose value a batch took away, in the order of keys, and find what they are offered instead.
+"""Sparse repair in one call: correct, pull, go forward; most batches are so small that calls would cost more.
 
-Vertices whose support is gone are decided in ascending order of their old keys. A vertex stays if an in-neighbour
-with a strictly smaller key, which is decided already, offers the same key; or one with an equal key whose own support
-stands. Otherwise it is lost, and the question passes on to the vertices it supported. Nothing is lost that could have
-stayed (but for ties too deep to follow), and every list of a lost vertex is read once.
+**Correction**: decide whose value a batch took away, in the order of keys, and find what they are offered instead.
+Vertices whose support is gone are decided in ascending order of their old keys. A vertex stays if an in-neighbour with
+a strictly smaller key, which is decided already, offers the same key; or one with an equal key whose own support
+stands. Otherwise it is invalidated, and the question passes on to the vertices it supported. Nothing is invalidated
+that could have stayed (but for ties too deep to follow), and every list of an invalidated vertex is read once.
 
-A lost vertex got worse, so its old out-neighbours gain nothing from its new value unless they are lost too. `correct`
-sees every edge between two lost vertices, and marks its source; the others need not be read a second time. It keeps
-the best offer it saw, so that `pull` has to read again only where that offer is gone and others may remain.
+An invalidated vertex got worse, so its old out-neighbours gain nothing from its new value unless they are invalidated
+too. `correct` sees every edge between two such vertices, and marks its source; the others need not be read a second
+time. It keeps the best offer it saw, so that `pull` has to read again only where that offer is gone and others may
+remain.
 
-The published repair: throw away all that hung below a lost edge, then let every valid vertex push once.
-
-Nothing is ordered and nothing is pulled, so a batch costs about one pass over the edges. It is here to be measured
-against.
+`invalidate` begins the published repair: throw away all that hung below a lost edge, then let every valid vertex push
+once. Nothing is ordered and nothing is pulled, so a batch costs about one pass over the edges. It is here to be
+measured against.
 """
 
 from typing import Any
@@ -21,8 +22,21 @@ import numpy as np
 
 from grapin.compiled import compiled
 from grapin.kernels.cpu.lists import EDGES, ITERATIONS, OVERFLOWS, count_list, grown, keep_read
-from grapin.kernels.cpu.monotone.heaps import heap_pop, heap_push
-from grapin.kernels.cpu.monotone.journal import GROUND, LOST, PUSHES, Journal, Losses, log_once, word
+from grapin.kernels.cpu.monotone.forward import (
+    GROUND,
+    LOST,
+    PUSHES,
+    Journal,
+    Losses,
+    close_journal,
+    forward,
+    heap_pop,
+    heap_push,
+    log_once,
+    queue_losses,
+    queue_offers,
+    word,
+)
 from grapin.kernels.rules import LOW, NO_KEY, NO_PARENT, PENDING, SHIFT, UNREACHED
 from grapin.kernels.unbound import ARRAYS, SIDES, offer, start_key, weight_at
 
@@ -303,3 +317,70 @@ def invalidate(
         if key != np.int64(NO_KEY):
             words[losses.vertices[loss]] = word(key, NO_PARENT)
     return trace, used
+
+
+DONE, SWEEP, GAVE_UP = 0, 1, 2
+"""How a repair ends: nothing left to do; so much is queued that a sweep should settle it; over budget."""
+
+
+def repair(
+    words: Any,
+    journal: Journal,
+    losses: Losses,
+    pulls: Any,
+    pushes: Any,
+    roots: Any,
+    root_keys: Any,
+    deleted: Any,
+    reweighted: Any,
+    inserted: Any,
+    budget: int,
+    swept_from: int,
+    tally: Any,
+    trace: Any,
+    tracing: bool,
+) -> Any:
+    """Bring words up to date with a batch's edges, given as columns (sources, targets[, weights]).
+
+    Returns how it ended, the queue and its size for a sweep, how many vertices changed and how many edges that
+    affects, and the trace with how much of it is used.
+    """
+    losses.count[0] = 0
+    heap = np.empty(2 * SIDES * (deleted[0].size + reweighted[0].size) + 64, np.uint64)
+    size = orphan_removed(words, journal, heap, 0, deleted[0], deleted[1])
+    size = orphan_worsened(words, journal, heap, size, reweighted[0], reweighted[1], reweighted[2])
+    if SIDES == 2:
+        size = orphan_removed(words, journal, heap, size, deleted[1], deleted[0])
+        size = orphan_worsened(words, journal, heap, size, reweighted[1], reweighted[0], reweighted[2])
+    ahead = np.empty(64, np.int32)
+    size, ahead, improved, trace, used = correct(
+        words,
+        journal,
+        losses,
+        pulls,
+        pushes,
+        roots,
+        root_keys,
+        heap,
+        size,
+        ahead,
+        budget,
+        tally,
+        trace,
+        tracing,
+    )
+    if size > 0:
+        return GAVE_UP, heap, size, 0, 0, trace, used
+    trace, used = pull(words, losses, pulls, roots, root_keys, tally, trace, used, tracing)
+    heap, size = queue_losses(words, journal, losses, ahead, improved, heap)
+    for tails, heads, weights in (inserted, reweighted):
+        heap, size = queue_offers(words, journal, heap, size, tails, heads, weights, tally)
+        if SIDES == 2:
+            heap, size = queue_offers(words, journal, heap, size, heads, tails, weights, tally)
+    if size >= swept_from:
+        return SWEEP, heap, size, 0, 0, trace, used
+    size, trace, used = forward(words, journal, pushes, heap, size, budget, tally, trace, used, tracing)
+    if size > 0:
+        return GAVE_UP, heap, size, 0, 0, trace, used
+    changed, affected = close_journal(words, journal, pulls, pushes)
+    return DONE, heap, size, changed, affected, trace, used
