@@ -26,11 +26,11 @@ from grapin.stream import workload
 
 GRAPH = "rmat:10:8"
 LIMITS = {
-    "insertion": 10,
-    "SSSP repair": 23,
-    "zero-copy prediction": 15,
-    "unified prediction": 18,
-    "grapin run": 56,
+    "insertion": 8,
+    "SSSP repair": 17,
+    "zero-copy prediction": 10,
+    "unified prediction": 13,
+    "grapin run": 51,
 }
 """Files, at most; a walk that gets shorter takes its limit with it."""
 
