@@ -12,7 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grapin import BFS, SSSP, SSWP, ConnectedComponents, Engine, Graph, PageRank
-from grapin.device import Work, open_device
+from grapin.counters import Work
+from grapin.device import open_device
 from grapin.engine.verify import verify_answer, verify_copies
 from grapin.errors import InvalidArgument
 from grapin.kernels.rules import fingerprint
