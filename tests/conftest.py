@@ -1,8 +1,14 @@
-"""What all tests share: how hard Hypothesis tries, poisoned memory, and where the real data lies."""
+"""What all tests share: how hard Hypothesis tries, poisoned memory, plugins, and where the real data lies."""
 
+import atexit
 import os
+import shutil
 import signal
+import sys
+import tempfile
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -40,6 +46,26 @@ def pytest_configure() -> None:
     """Hear Ctrl-C: what a shell puts into the background begins deaf to it, and so would all that tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    _declare_plugins()
+
+
+def _declare_plugins() -> None:
+    """Let NetworkX find the backend that pyproject.toml declares, also where the package was installed before that."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    installed = {(one.group, one.name, one.value) for one in distribution("grapin").entry_points}
+    wanted = {(group, name, value) for group, names in declared.items() for name, value in names.items()}
+    if wanted <= installed:
+        return
+    folder = Path(tempfile.mkdtemp(prefix="grapin-plugins-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    described = folder / "grapin-0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: grapin\nVersion: 0\n")
+    (described / "entry_points.txt").write_text(
+        "".join(f"[{group}]\n{name} = {value}\n" for group, name, value in sorted(wanted))
+    )
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -103,6 +103,10 @@ class Answer:
             return list(vertices)
         return [self._graph.name(vertex) for vertex in vertices]
 
+    def close(self) -> None:
+        """Refuse to be read from now on, as one that nobody keeps fresh."""
+        self._check = _unfollowed
+
     def __reduce_ex__(self, _protocol: Any) -> Any:
         raise InvalidArgument(
             "answer must be read where its engine is, and cannot be copied or pickled: answer.values and "
@@ -112,3 +116,9 @@ class Answer:
     def memory(self) -> dict[str, int]:
         """Return the bytes of vertex state by part."""
         return self._query.memory()
+
+
+def _unfollowed() -> None:
+    raise InvalidArgument(
+        "answer must be one that its engine still follows: engine.follow(program) makes another"
+    )

@@ -210,6 +210,36 @@ class Engine:
             update_seconds = time.perf_counter() - begin
             return self._report(applied, update_seconds, self._run(applied))
 
+    def follow(self, program: Program) -> Answer:
+        """Compute one more program from scratch and keep it fresh from now on; its answer comes last in `answers`.
+
+        If it cannot be computed, the engine is as it was. An engine with a trace or a cache was laid out for its
+        programs, and takes no more.
+        """
+        self._check()
+        if self._writer is not None or self._cache is not None:
+            raise InvalidArgument(
+                "program must be given when the engine is made: one with a trace or a cache takes no more of them"
+            )
+        [program] = _listed(program)
+        check_program(program, self.graph)
+        query = self._prepare(program)
+        with held_interrupts():
+            query.start(self.graph.snapshot(), tracing=False)
+        answer = Answer(program, query, self._check, self.graph)
+        self._queries.append(query)
+        self.answers = (*self.answers, answer)
+        return answer
+
+    def unfollow(self, answer: Answer) -> None:
+        """Keep this answer fresh no longer; from now on it is of a graph that is gone, and refuses to be read."""
+        if answer not in self.answers or len(self.answers) == 1:
+            raise InvalidArgument("answer must be one of engine.answers, and not the last one that is left")
+        place = self.answers.index(answer)
+        del self._queries[place]
+        self.answers = (*self.answers[:place], *self.answers[place + 1 :])
+        answer.close()
+
     def memory(self) -> dict[str, int]:
         """Return the bytes of the graph and of vertex state, by part."""
         parts = {f"graph.{name}": size for name, size in self.graph.memory().items()}

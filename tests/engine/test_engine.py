@@ -237,3 +237,31 @@ def test_memory_is_accounted_for_by_part() -> None:
     parts = engine.memory()
     assert parts["answers[0].words"] >= 8 * 4
     assert {name.split(".")[0] for name in parts} == {"graph", "answers[0]"}
+
+
+def test_a_program_may_join_and_leave_a_running_engine() -> None:
+    engine = grapin.Engine(chain(), grapin.BFS(0))
+    engine.apply(grapin.Batch(delete=[(2, 3)]))
+    joined = engine.follow(grapin.BFS(3))
+    assert joined.values.tolist() == grapin.Engine(engine.graph.copy(), grapin.BFS(3)).values.tolist()
+    engine.apply(grapin.Batch(insert=[(3, 0, 1)]))
+    assert joined.values.tolist() == grapin.Engine(engine.graph.copy(), grapin.BFS(3)).values.tolist()
+    assert len(engine.apply(grapin.Batch(insert=[(2, 3, 1)])).queries) == 2
+    first = engine.answers[0]
+    engine.unfollow(first)
+    assert engine.values.tolist() == joined.values.tolist()
+    with pytest.raises(InvalidArgument, match="still follows"):
+        first.values  # noqa: B018  # reading it is the test
+    with pytest.raises(InvalidArgument, match="not the last one"):
+        engine.unfollow(joined)
+
+
+def test_what_cannot_join_leaves_the_engine_as_it_was() -> None:
+    far = grapin.Graph.from_edges([0, 1, 2], [1, 2, 3], [2**31 - 1] * 3)
+    engine = grapin.Engine(far, grapin.BFS(0))
+    with pytest.raises(ValueOverflow):
+        engine.follow(grapin.SSSP(0))
+    assert engine.apply(grapin.Batch(insert=[(0, 2, 1)])).queries[0].program == "bfs"
+    assert engine.values.tolist() == [0, 1, 1, 2]
+    with pytest.raises(InvalidArgument, match="one with a trace or a cache takes no more"):
+        grapin.Engine(far, grapin.BFS(0), trace=True).follow(grapin.BFS(1))
