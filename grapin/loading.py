@@ -9,7 +9,7 @@ import numpy as np
 
 from grapin.edges import EdgeList
 from grapin.files import load_edges
-from grapin.files.times import guesses
+from grapin.files.layout import guesses
 from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph

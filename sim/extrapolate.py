@@ -25,9 +25,9 @@ from grapin.cache.settings import CacheSettings, read_settings
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
 from grapin.sim.factors import AWAY, FLAT, PARTS_OF_ONE, costs_of, factors_of, follow
+from grapin.sim.families import tiled
 from grapin.sim.predict import Combination, edge_bytes, sweep
 from grapin.sim.prediction import Costs, Prediction, Seconds
-from grapin.sim.tiling import tiled
 from grapin.system import Unified
 from grapin.trace import Trace
 from grapin.units import format_bytes

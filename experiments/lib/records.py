@@ -17,7 +17,7 @@ from typing import Any
 from experiments.lib.bars import Bar, Record, bars_of
 from experiments.lib.drawing import can_draw, drawn
 from experiments.lib.experiment import FOLDER, Experiment, find, lacking, names
-from grapin.bench.machine import surroundings
+from grapin.bench.records import surroundings
 from grapin.errors import InvalidFile
 from grapin.outputs import write_whole
 from grapin.units import format_seconds

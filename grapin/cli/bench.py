@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from grapin.bench.compare import LEVEL, Compared, Comparison, Records, check_comparable, compare
-from grapin.bench.machine import gpu, surroundings
 from grapin.bench.measure import check, measure, turns
 from grapin.bench.peers import LIBRARIES
-from grapin.bench.records import Summary, read_records, record, write_records
+from grapin.bench.records import Summary, gpu, read_records, record, surroundings, write_records
 from grapin.bench.suite import SUITES, Case, Prepare, Suite, find_suite
 from grapin.cli.main import WRONG, ended_by
 from grapin.cli.options import Renamed, argument

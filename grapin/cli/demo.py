@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from grapin.bench.machine import processor
+from grapin.bench.records import processor
 from grapin.cache.settings import read_settings
 from grapin.cli.options import (
     Renamed,

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from grapin.bench.machine import CHANGES, commit
+from grapin.bench.records import CHANGES, commit
 from grapin.cli.main import MISSED
 from grapin.cli.options import Renamed, cluster_option
 from grapin.errors import InvalidArgument, MissingDependency

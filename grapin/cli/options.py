@@ -17,7 +17,7 @@ from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
 from grapin.files import load_edges
 from grapin.files.ids import IDS
-from grapin.files.times import guesses
+from grapin.files.layout import guesses
 from grapin.files.weights import WEIGHTS
 from grapin.generators import generate, is_specification
 from grapin.loading import generated_weights

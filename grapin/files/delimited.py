@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from grapin.errors import InvalidFile
-from grapin.files.layout import NUMBER, WHOLE, Layout, check_columns, tell_layout
+from grapin.files.layout import NUMBER, WHOLE, Layout, check_columns, tell_layout, tell_times
 from grapin.files.rows import (
     LONGEST_ROW,
     Prefixes,
@@ -38,7 +38,6 @@ from grapin.files.rows import (
     survey,
 )
 from grapin.files.source import Source
-from grapin.files.times import tell_times
 
 _INT64 = range(-(2**63), 2**63)
 

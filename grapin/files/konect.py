@@ -19,10 +19,9 @@ import pyarrow.compute as arrow
 from grapin.edges import MOST_VERTICES
 from grapin.errors import InvalidFile
 from grapin.files.delimited import comment_prefixes, empty_rows, read_table, rows_of_table
-from grapin.files.layout import check_columns, tell_layout
+from grapin.files.layout import GUESSED, UNNAMED, check_columns, tell_layout
 from grapin.files.rows import Request, Rows, Survey, count_of, first_row, survey
 from grapin.files.source import SUFFIXES, Source
-from grapin.files.times import GUESSED, UNNAMED
 
 _NUMBERED = re.compile("([0-9]{1,18})\t(.*)")
 _THIRD = {"unweighted": "-", "dynamic": "change"}

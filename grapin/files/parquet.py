@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 
 from grapin.errors import InvalidFile
-from grapin.files.layout import SAY, check_columns, roles_of_names, roles_of_width
+from grapin.files.layout import SAY, check_columns, roles_of_names, roles_of_width, tell_times
 from grapin.files.rows import Request, Rows, changes, named_columns, row_place
-from grapin.files.times import tell_times
 
 
 def read_parquet(request: Request) -> Rows:

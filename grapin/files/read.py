@@ -14,12 +14,12 @@ from grapin.files.delimited import read_csv, read_snap
 from grapin.files.dimacs import read_dimacs
 from grapin.files.ids import IDS, number_vertices
 from grapin.files.konect import read_konect
+from grapin.files.layout import UNNAMED
 from grapin.files.market import read_matrix_market
 from grapin.files.npz import read_npz
 from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
-from grapin.files.times import UNNAMED
 from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
 from grapin.generators import suggestion
 from grapin.progress import progress

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grapin.bench import machine
-from grapin.bench.machine import commit
+from grapin.bench import records as machine
+from grapin.bench.records import commit
 
 
 @pytest.fixture

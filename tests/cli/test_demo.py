@@ -34,6 +34,8 @@ def test_the_demo_lays_the_systems_side_by_side_and_prints_the_reports_path_last
     report = tmp_path / "report.html"
     assert main(["demo", *SMALL, "--machine", "v100,h100", "--out", str(report)]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("sssp, 40 mutations of ")
+    assert lines[1].startswith("pagerank, 40 mutations of ")
     rows = [line.split()[:2] for line in lines]
     for program in ("sssp", "pagerank"):
         for system in ("bounded", "grapin"):
@@ -52,6 +54,20 @@ def test_the_demo_works_on_an_undirected_graph_without_weights(
     options = ["--undirected", "--weights", "ignore", "--insertions", "0.25", "--machine", "a5000"]
     assert main(["demo", *SMALL, *options, "--out", str(tmp_path / "report.html")]) == 0
     assert "Verified:" in capsys.readouterr().out
+
+
+def test_of_a_large_graph_what_takes_minutes_is_left_out_and_the_gpu_holds_a_quarter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "_LARGE", 1)
+    assert main(["demo", *SMALL, "--machine", "a5000", "--out", str(tmp_path / "report.html")]) == 0
+    rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert ["sssp", "grapin-recomp"] in rows
+    assert ["pagerank", "grapin-recomp"] not in rows
+    page = (tmp_path / "report.html").read_text()
+    assert "25% of the edges&#x27; bytes" in page
+    assert "PageRank under grapin-recomp" in page
+    assert not [key for key in _data(tmp_path / "report.html")["choices"]["outcomes"] if "imptm-um" in key]
 
 
 def test_requests_that_the_model_does_not_predict_are_an_error_and_no_report(

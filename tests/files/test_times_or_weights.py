@@ -18,7 +18,7 @@ import grapin
 from grapin.cli.main import main
 from grapin.edges import EdgeList
 from grapin.files import load_edges
-from grapin.files.times import guesses
+from grapin.files.layout import guesses
 
 ENDS = st.tuples(st.integers(0, 50), st.integers(0, 50))
 

@@ -32,11 +32,11 @@ from grapin.sim.families import (
     read_degrees,
     sampled_graph,
     sampled_vertices,
+    tiled,
     usual_members,
 )
 from grapin.sim.predict import combine, replay
 from grapin.sim.prediction import PARTS, Costs, Prediction, Seconds
-from grapin.sim.tiling import tiled
 from grapin.stream.sample import workload
 from grapin.system import SYSTEMS
 from grapin.trace import Trace

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_traces import List, few_lists, trace_of, traces
 
-from grapin.sim.oracle.requests import readings, steps
+from grapin.sim.oracle.zero_copy import readings, steps
 from grapin.sim.path import first_sector, request_bytes
 from grapin.sim.transfer.zero_copy import ALONE, ANY_LENGTH
 from grapin.trace import Trace
