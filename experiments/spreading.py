@@ -11,7 +11,7 @@ from time import perf_counter
 
 from experiments.lib.bars import Bar, figures, kept, sentence, span, told
 from experiments.lib.experiment import Experiment
-from grapin.pool import spread
+from grapin.pool import map_tasks
 
 PROCESSES = 2
 TASKS = range(4)
@@ -26,7 +26,7 @@ def who(_task: int) -> int:
 
 def pool() -> None:
     """Use the processes that `spread` starts."""
-    spread(who, TASKS, processes=PROCESSES)
+    map_tasks(who, TASKS, processes=PROCESSES)
 
 
 def own_cluster() -> None:
@@ -36,7 +36,7 @@ def own_cluster() -> None:
     with (
         LocalCluster(n_workers=PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster  # type: ignore[no-untyped-call]
     ):
-        spread(who, TASKS, cluster=cluster.scheduler_address)
+        map_tasks(who, TASKS, cluster=cluster.scheduler_address)
 
 
 def seconds(work: Callable[[], None]) -> float:

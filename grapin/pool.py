@@ -35,7 +35,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def spread(
+def map_tasks(
     function: Callable[..., Result],
     tasks: Sequence[Task],
     *,

@@ -49,7 +49,7 @@ class Calibration:
     machine: Machine
     fitted: Mapping[str, tuple[float, float]]
     """Each number that was fitted, before and after."""
-    untold: tuple[str, ...]
+    unidentifiable: tuple[str, ...]
     """Numbers that the measurement says nothing of, or cannot tell from the fitted ones."""
     error_before: float
     """How far predicted times of batches are off in the mean (root of the mean square of logarithms)."""
@@ -60,7 +60,7 @@ class Calibration:
         return {
             "machine": self.machine.name,
             "fitted": {name: {"before": old, "after": new} for name, (old, new) in self.fitted.items()},
-            "untold": list(self.untold),
+            "unidentifiable": list(self.unidentifiable),
             "error_before": self.error_before,
             "error_after": self.error_after,
         }

@@ -12,7 +12,7 @@ from itertools import product
 from grapin.cache.settings import PERCENT, CacheSettings, read_settings
 from grapin.errors import InvalidArgument
 from grapin.interrupts import held_interrupts
-from grapin.pool import spread
+from grapin.pool import map_tasks
 from grapin.sim.machine import Machine, find_machine
 from grapin.sim.paging.parameters import DRIVER, Driver
 from grapin.sim.prediction import Costs, Prediction
@@ -171,11 +171,11 @@ def sweep(
 ) -> list[Prediction]:
     """Return a prediction for each combination, in their order; `traces` has one for each way to repair.
 
-    Where it happens is up to `processes` and `cluster`, as for `grapin.pool.spread`; the predictions are the same.
+    Where it happens is up to `processes` and `cluster`, as for `grapin.pool.map_tasks`; the predictions are the same.
     """
     for repair in {str(one.system.repair) for one in combinations} - set(traces):
         raise InvalidArgument(f"traces must have one whose repair is {repair}")
-    return spread(
+    return map_tasks(
         _predict, combinations, shared=(dict(traces),), processes=processes, cluster=cluster, advance=advance
     )
 

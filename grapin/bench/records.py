@@ -112,7 +112,7 @@ class Summary:
     upper: float
 
     @property
-    def spread(self) -> float:
+    def relative_iqr(self) -> float:
         """The interquartile range as a part of the median."""
         return (self.upper - self.lower) / self.median
 

@@ -53,7 +53,7 @@ class Phase:
         """That of the last row."""
         self._elements = 0
         """How many elements the stretch has read."""
-        self._patience = 0.0
+        self._recheck_interval = 0.0
         """After so many elements it ends, as soon as an iteration does."""
         self._held = [np.empty(0, np.uint8)]
         self._steps: list[Step] = []
@@ -91,7 +91,7 @@ class Phase:
 
         Returns what is to be done before they are made.
         """
-        if self._places and iteration != self._iteration and self._elements >= self._patience:
+        if self._places and iteration != self._iteration and self._elements >= self._recheck_interval:
             self._end_stretch()
         plan = self._begin_stretch(NOTHING)
         self._steps.append(Step.of(plan))
@@ -106,9 +106,9 @@ class Phase:
     def _end_of_stretch(self, begins: NDArray[np.int64], elements: NDArray[np.int64], begin: int) -> int:
         """Return the first row that belongs to another stretch: it begins an iteration, and enough was read."""
         if not self._places:
-            self._patience = self._policy.patience(self._holdings)
+            self._recheck_interval = self._policy.recheck_interval(self._holdings)
         possible = begins[np.searchsorted(begins, begin if self._places else begin + 1) :]
-        enough = elements[begin] + self._patience - self._elements
+        enough = elements[begin] + self._recheck_interval - self._elements
         place = int(np.searchsorted(elements[possible], enough))
         return int(possible[place]) if place < len(possible) else len(elements) - 1
 
@@ -118,7 +118,7 @@ class Phase:
             return Plan()
         self._open = True
         self._holdings.stretch += 1
-        again = self._policy.restless(self._holdings, frontier)
+        again = self._policy.should_rechoose(self._holdings, frontier)
         return self._cache.choose_again(frontier) if again else Plan()
 
     def _first_walk(self, rows: NDArray[np.int64], whole: NDArray[np.bool_]) -> Places:
@@ -148,7 +148,7 @@ class Phase:
         holdings.reach(places)
         holdings.learn(places[whole], starts[whole], lengths[whole])
         # As far as reads that come before any whole one are concerned, a copy that is behind is none.
-        before = np.where(holdings.debts[places] > 0, 0, holdings.copied[places])
+        before = np.where(holdings.stale_sectors[places] > 0, 0, holdings.copied[places])
         asking = self._first_askings(places, whole)
         patches, sent = self._patch(places[asking], arrays[asking])
         self._admit(places[asking])
@@ -171,20 +171,20 @@ class Phase:
     def _patch(self, read: Places, arrays: NDArray[np.int64]) -> tuple[_Patches, int]:
         """Bring copies up to date by what they missed, or let them be filled again where that costs less."""
         holdings = self._holdings
-        owing = holdings.debts[read] > 0
+        owing = holdings.stale_sectors[read] > 0
         places = read[owing]
         saved = holdings.sectors(places) * np.minimum(holdings.copied[places], arrays[owing])
-        pays = holdings.debts[places] <= saved
+        pays = holdings.stale_sectors[places] <= saved
         holdings.forget(places[~pays])
         patched = places[pays]
-        sent = int(holdings.debts[patched].sum()) * SECTOR
+        sent = int(holdings.stale_sectors[patched].sum()) * SECTOR
         patches = (
             patched,
             self._cache.positions[patched],
             holdings.stored[patched],
-            holdings.behind[patched],
+            holdings.stale_since[patched],
         )
-        holdings.debts[patched] = 0
+        holdings.stale_sectors[patched] = 0
         holdings.chunks.note(patched)
         holdings.stored[patched] = holdings.lengths[patched]
         return patches, sent
@@ -195,7 +195,7 @@ class Phase:
         new = read[~holdings.has_slot(read) & holdings.cacheable(read)]
         admitted = new[self._policy.admits(holdings, new)]
         given = holdings.chunks.reserve(admitted, holdings.lengths[admitted])
-        self._policy.refused(holdings, admitted[~given])
+        self._policy.on_rejected(holdings, admitted[~given])
 
     def _find(
         self,
@@ -341,22 +341,22 @@ class HotCache:
         # What was missed so long ago that the host no longer keeps it.
         if len(self._changed) == self.settings.window:
             oldest = self._changed.pop()
-            late = (holdings.debts[oldest] > 0) & (
-                holdings.behind[oldest] <= holdings.batch - len(self._changed) - 1
+            late = (holdings.stale_sectors[oldest] > 0) & (
+                holdings.stale_since[oldest] <= holdings.batch - len(self._changed) - 1
             )
             holdings.forget(oldest[late])
         self._changed.appendleft(places)
         owing = holdings.copied[places] > 0
         places, missed = places[owing], np.asarray(mutations, np.int64)[owing] * holdings.arrays
         ends = np.cumsum(missed)
-        holdings.behind[places] = np.where(
-            holdings.debts[places] > 0, holdings.behind[places], holdings.batch
+        holdings.stale_since[places] = np.where(
+            holdings.stale_sectors[places] > 0, holdings.stale_since[places], holdings.batch
         )
-        holdings.debts[places] += (ends - 1) // PER_SECTOR - (ends - missed) // PER_SECTOR + 1
+        holdings.stale_sectors[places] += (ends - 1) // PER_SECTOR - (ends - missed) // PER_SECTOR + 1
         holdings.chunks.note(places)
         empty = holdings.lengths[places] == 0
         again = holdings.sectors(places) * holdings.arrays
-        holdings.forget(places[empty | (holdings.debts[places] >= again)])
+        holdings.forget(places[empty | (holdings.stale_sectors[places] >= again)])
 
     def _make_room(self, changed: Places, frontier: Places = NOTHING) -> Plan:
         """Give up what the policy does not want, move what outgrew its slot, have space ready for first uses."""

@@ -251,9 +251,9 @@ class Holdings:
         """How many arrays of each list there is a copy of."""
         self.stored = np.empty(0, np.int64)
         """How many elements those copies have."""
-        self.debts = np.empty(0, np.int64)
+        self.stale_sectors = np.empty(0, np.int64)
         """Sectors of mutations that each copy has missed; 0 when it is up to date."""
-        self.behind = np.empty(0, np.int64)
+        self.stale_since = np.empty(0, np.int64)
         """The batch of the first mutation it has missed."""
         self.stretch = 0
         """How many stretches of reads have begun."""
@@ -266,7 +266,7 @@ class Holdings:
         if needed <= self.places:
             return
         self.places = max(needed, 2 * self.places)
-        for name in ("starts", "lengths", "copied", "stored", "debts", "behind", "considered"):
+        for name in ("starts", "lengths", "copied", "stored", "stale_sectors", "stale_since", "considered"):
             array = getattr(self, name)
             setattr(self, name, np.pad(array, (0, self.places - len(array))))
         self.chunks.grow(self.places)
@@ -294,9 +294,9 @@ class Holdings:
         return (self.lengths[places] > 0) & (self.lengths[places] <= self.chunks.chunk)
 
     def forget(self, places: Places) -> None:
-        """Let copies be worthless; their slots stay."""
+        """Invalidate cached lists; keep their slots."""
         self.copied[places] = 0
-        self.debts[places] = 0
+        self.stale_sectors[places] = 0
         self.chunks.note(places)
 
     def drop(self, places: Places) -> None:

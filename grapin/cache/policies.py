@@ -65,15 +65,15 @@ class Policy:
         del holdings
         return np.zeros(len(places), np.bool_)
 
-    def refused(self, holdings: Holdings, places: Places) -> None:
+    def on_rejected(self, holdings: Holdings, places: Places) -> None:
         """Hear which admitted lists found no room."""
 
-    def patience(self, holdings: Holdings) -> float:
-        """Return how many elements a phase reads until the policy is asked whether it is restless."""
+    def recheck_interval(self, holdings: Holdings) -> float:
+        """Return how many elements a phase reads until the policy is asked whether it should choose again."""
         del holdings
         return np.inf
 
-    def restless(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
+    def should_rechoose(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
         """Tell, before an iteration of a phase that reads these lists, whether to choose again."""
         del holdings, frontier
         return False
@@ -163,16 +163,16 @@ class Adaptive(Policy):
         deserving: NDArray[np.bool_] = self._worth(holdings, places, np.uint8(1)) >= self._threshold
         return deserving
 
-    def refused(self, holdings: Holdings, places: Places) -> None:
+    def on_rejected(self, holdings: Holdings, places: Places) -> None:
         """Remember what found no room."""
         self._refused.append(places)
         self._asked += int(holdings.lengths[places].sum())
 
-    def patience(self, holdings: Holdings) -> float:
+    def recheck_interval(self, holdings: Holdings) -> float:
         """Look several times while as much as there is room for goes by."""
         return max(FEWEST, holdings.chunks.capacity / LOOKS)
 
-    def restless(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
+    def should_rechoose(self, holdings: Holdings, frontier: Places = NOTHING) -> bool:
         """Choose again when much that deserves room found none, or would not."""
         absent = frontier[~holdings.has_slot(frontier) & holdings.cacheable(frontier)]
         asking = int(holdings.lengths[absent[self.admits(holdings, absent)]].sum())

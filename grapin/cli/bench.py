@@ -119,7 +119,7 @@ def _figure(figure: dict[str, Any] | None) -> str:
     if figure is None:
         return ""
     summary = Summary.of(figure["seconds"])
-    return f"{format_seconds(summary.median)} ({summary.spread:.0%})"
+    return f"{format_seconds(summary.median)} ({summary.relative_iqr:.0%})"
 
 
 def _peer(records: Records, case: Case, peer: str) -> str:

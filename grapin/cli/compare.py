@@ -353,5 +353,5 @@ def _print_fit(fitted: Calibration) -> None:
     click.echo(
         f"Times of batches were off by {fitted.error_before:.1%} in the mean, now by {fitted.error_after:.1%}."
     )
-    if fitted.untold:
-        click.echo(f"These times do not tell {', '.join(fitted.untold)}: they stay as they were.")
+    if fitted.unidentifiable:
+        click.echo(f"These times do not tell {', '.join(fitted.unidentifiable)}: they stay as they were.")

@@ -17,7 +17,7 @@ from grapin.cli.main import MISSED
 from grapin.cli.options import Renamed, cluster_option
 from grapin.errors import InvalidArgument, MissingDependency
 from grapin.outputs import check_outputs
-from grapin.pool import spread
+from grapin.pool import map_tasks
 from grapin.progress import progress
 from grapin.units import format_seconds
 
@@ -125,7 +125,7 @@ def _records(chosen: Sequence[str], quick: bool, cluster: str | None, *, passing
     if cluster is not None:
         tasks = [(name, quick) for name in chosen]
         with progress("Measuring", len(tasks)) as advance:
-            found = spread(measured, tasks, cluster=cluster, advance=advance)
+            found = map_tasks(measured, tasks, cluster=cluster, advance=advance)
     else:
         found = _here(chosen, quick)
     for one in found:

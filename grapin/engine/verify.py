@@ -76,7 +76,7 @@ def _verify_any(program: Monotone, graph: Graph, values: Any, parents: Any) -> N
 def verify_copies(cache: Any, snapshot: Snapshot) -> int:
     """Raise `WrongAnswer` unless copies that count as up to date equal the lists in the store; return how many do."""
     holdings, copies = cache.hot.holdings, cache.copies.contents()
-    current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0)).tolist()
+    current = np.flatnonzero((holdings.copied > 0) & (holdings.stale_sectors == 0)).tolist()
     for place in current:
         vertex, lists = place >> 1, snapshot.in_ if place & 1 else snapshot.out
         assert lists is not None

@@ -20,7 +20,14 @@ from grapin.files.npz import read_npz
 from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
-from grapin.files.weights import DUPLICATES, SELF_LOOPS, WEIGHTS, settle_repeats, settle_times, settle_weights
+from grapin.files.weights import (
+    DUPLICATES,
+    SELF_LOOPS,
+    WEIGHTS,
+    merge_repeats,
+    normalise_times,
+    normalise_weights,
+)
 from grapin.generators import suggestion
 from grapin.progress import progress
 from grapin.spool import readable, shown_name
@@ -123,7 +130,7 @@ def load_edges(
         request = Request(name, advance, columns, delimiter, comment, text_ids=ids == "text", content=content)
         rows = _READERS[format or _recognised(request)](request)
         edges = _edge_list(request, rows, ids, weights, directed)
-    return settle_repeats(edges, self_loops, duplicates)
+    return merge_repeats(edges, self_loops, duplicates)
 
 
 def _existing(file: Path, name: Path) -> Path:
@@ -151,8 +158,8 @@ def _recognised(request: Request) -> str:
 
 
 def _edge_list(request: Request, rows: Rows, ids: str, weights: str, directed: bool | None) -> EdgeList:
-    weight, notes = settle_weights(request, rows, weights)
-    time = settle_times(request, rows)
+    weight, notes = normalise_weights(request, rows, weights)
+    time = normalise_times(request, rows)
     numbering = number_vertices(request, rows, ids)
     if rows.names and numbering.vertices > len(rows.names):
         short = f"{len(rows.names):,} names lie beside the file, which has {numbering.vertices:,} vertices"

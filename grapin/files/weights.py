@@ -35,7 +35,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _REMEDY = "; weights='ignore' (or 'absolute', or 'shift') would accept the file"
 
 
-def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightArray | None, list[str]]:
+def normalise_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightArray | None, list[str]]:
     """Return the weights by the rules above, and notes about what was done to them."""
     if rows.weight is None:
         return None, []
@@ -60,7 +60,7 @@ def settle_weights(request: Request, rows: Rows, weights: str) -> tuple[WeightAr
     return _narrow(request, rows, values, weights, notes), notes
 
 
-def settle_times(request: Request, rows: Rows) -> NDArray[np.int64] | NDArray[np.float64] | None:
+def normalise_times(request: Request, rows: Rows) -> NDArray[np.int64] | NDArray[np.float64] | None:
     """Return the times as int64 or float64."""
     if rows.time is None:
         return None
@@ -121,9 +121,9 @@ _BLOCK = 2**15
 _FOLDS: dict[str, np.ufunc] = {"min": np.minimum, "max": np.maximum, "sum": np.add}
 
 
-def settle_repeats(edges: EdgeList, self_loops: str, duplicates: str) -> EdgeList:
+def merge_repeats(edges: EdgeList, self_loops: str, duplicates: str) -> EdgeList:
     """Return the list with self loops and repetitions treated as asked, and notes that say so."""
-    edges = _settle_loops(edges, self_loops)
+    edges = _drop_loops(edges, self_loops)
     if duplicates != "keep":
         merged = merge(edges, duplicates)
         return _noted(merged, len(edges) - len(merged), f"repeated rows merged ({duplicates})")
@@ -171,7 +171,7 @@ def _folded(weights: NDArray[Any], begins: NDArray[np.int64], rule: str) -> NDAr
     return folded.astype(weights.dtype)
 
 
-def _settle_loops(edges: EdgeList, self_loops: str) -> EdgeList:
+def _drop_loops(edges: EdgeList, self_loops: str) -> EdgeList:
     loops = edges.source == edges.target
     count = int(loops.sum())
     if count and self_loops == "drop":

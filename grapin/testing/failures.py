@@ -30,7 +30,7 @@ from hypothesis.internal.conjecture import providers
 
 from grapin.errors import WorkersLost, WrongAnswer
 from grapin.interrupts import remembered_interrupts
-from grapin.pool import spread
+from grapin.pool import map_tasks
 from grapin.testing.case import Case, Setup, judge
 from grapin.testing.shrink import reproduction, shrink
 from grapin.testing.strategies import mutation_streams
@@ -218,7 +218,7 @@ def search(
     """Look for the first failure among so many drawn cases (see `cases`).
 
     With more than one of `processes`, others help with a search that takes long; a `cluster` tries all cases (see
-    `grapin.pool.spread`). Neither makes a difference to what is found. `advance` is told of each example,
+    `grapin.pool.map_tasks`). Neither makes a difference to what is found. `advance` is told of each example,
     `shrinking` when the search is over and the failure is made smaller.
     """
     trying = _Trying(setup, processes, cluster, advance)
@@ -325,7 +325,7 @@ def _try_elsewhere(
 ) -> list[_Tried]:
     """Try these cases in other processes or on a cluster, up to the first that fails."""
     tasks = [_Stretch(tuple(left[begin : begin + TOGETHER])) for begin in range(0, len(left), TOGETHER)]
-    return spread(
+    return map_tasks(
         _try_stretch,
         tasks,
         shared=(setup if cluster is None else Shipped.of(setup),),

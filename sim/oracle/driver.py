@@ -74,7 +74,7 @@ class Thrashing:
         self._pins: list[tuple[int, int, int]] = []
 
     def pages(self, block: int) -> set[int]:
-        """Return which pages of a block are fought over, pinned ones included."""
+        """Return which pages of a block are thrashing, pinned ones included."""
         return self._blocks[block].thrashing if block in self._blocks else set()
 
     def moved(self, block: int, pages: set[int], by: int, now: int) -> None:

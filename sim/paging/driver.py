@@ -3,7 +3,7 @@
 Which pages of a block move along with its faults, and moving them: the compiled form of `prefetcher`.
 
 Residency is counted by big page, so that regions are told from the counts of at most 32 big pages; single pages are
-looked at only in big pages in which one is fought over, and to be moved.
+looked at only in big pages in which one is thrashing, and to be moved.
 """
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from grapin.compiled import kernel
 from grapin.sim.paging.memory import (
-    ALONG,
     BATCHES,
     BLOCKS,
     DUPLICATES,
@@ -27,6 +26,7 @@ from grapin.sim.paging.memory import (
     OUT_FREE,
     PINNED,
     PREFETCHED,
+    PREFETCHING,
     REMOTE,
     RESIDENT,
     TAKEN_BACK,
@@ -57,7 +57,7 @@ from grapin.sim.paging.thrashing import (
 
 @kernel
 def choose_pages(memory: Memory, rules: Rules, block: int, count: int, to_gpu: bool) -> None:
-    """Mark with `ALONG` what the first `count` pages in `Memory.moving`, all of a block, bring along to one side."""
+    """Mark with `PREFETCHING` what the first `count` pages in `Memory.moving`, all of a block, bring along."""
     first, size, big = block * rules.pages_per_block, memory.block_pages[block], rules.pages_per_big_page
     _count_dense(memory, rules, block, count, to_gpu)
     if not rules.prefetch:
@@ -77,7 +77,7 @@ def choose_pages(memory: Memory, rules: Rules, block: int, count: int, to_gpu: b
         for page in range(first + low, first + high):
             flag = memory.flags[page]
             if flag & (FAULTED | THRASHING) == 0 and (flag & RESIDENT == 0) == to_gpu:
-                memory.flags[page] = flag | ALONG
+                memory.flags[page] = flag | PREFETCHING
 
 
 @kernel
@@ -93,7 +93,7 @@ def _count_dense(memory: Memory, rules: Rules, block: int, count: int, to_gpu: b
         place = (memory.moving[turn] - first) // big
         if not memory.marked[place]:
             memory.marked[place] = True
-            memory.grown[place] = not _fought_over(memory, rules, first + place * big, first + size)
+            memory.grown[place] = not _is_thrashing(memory, rules, first + place * big, first + size)
         pages = min(big, size - place * big)
         memory.prefix[place + 1] = pages if memory.grown[place] else memory.prefix[place + 1] + 1
     memory.prefix[0] = 0
@@ -102,8 +102,8 @@ def _count_dense(memory: Memory, rules: Rules, block: int, count: int, to_gpu: b
 
 
 @kernel
-def _fought_over(memory: Memory, rules: Rules, first: int, end: int) -> bool:
-    """Tell whether any page of a big page is fought over."""
+def _is_thrashing(memory: Memory, rules: Rules, first: int, end: int) -> bool:
+    """Tell whether any page of a big page is thrashing."""
     if rules.watches:
         for page in range(first, min(first + rules.pages_per_big_page, end)):
             if memory.flags[page] & THRASHING:
@@ -149,11 +149,11 @@ def move_pages(memory: Memory, rules: Rules, block: int, to_gpu: bool) -> tuple[
         before = moved
         for page in range(first + place * big, first + min(size, (place + 1) * big)):
             flag = memory.flags[page]
-            if flag & (FAULTED | ALONG) == 0:
+            if flag & (FAULTED | PREFETCHING) == 0:
                 continue
             moved += 1
-            along += flag & ALONG != 0
-            flag &= ~(FAULTED | ALONG) & 255
+            along += flag & PREFETCHING != 0
+            flag &= ~(FAULTED | PREFETCHING) & 255
             memory.flags[page] = (flag | RESIDENT) & ~REMOTE & 255 if to_gpu else flag & ~RESIDENT & 255
         memory.resident_big[block * bigs + place] += moved - before if to_gpu else before - moved
     memory.resident[block] += moved if to_gpu else -moved

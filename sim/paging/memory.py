@@ -90,7 +90,7 @@ class UnifiedVolumes:
     remote_lines: int = 0
     """128-byte lines read over the link from pages that stay on the host."""
     throttled: int = 0
-    """Faults put off because a page was fought over."""
+    """Faults put off because a page was thrashing."""
     pinned: int = 0
     """Faults answered by pinning the page, for the same reason."""
     ticks: int = 0
@@ -134,8 +134,8 @@ class UnifiedReplay:
         return reduce(add, self.phases[1:], self.phases[0])
 
 
-RESIDENT, REMOTE, THRASHING, FAULTED, ALONG = 1, 2, 4, 8, 16
-"""Bits of a page: on the GPU; read over the link; fought over; and, while its block is served, why it moves."""
+RESIDENT, REMOTE, THRASHING, FAULTED, PREFETCHING = 1, 2, 4, 8, 16
+"""Bits of a page: on the GPU; read over the link; thrashing; and, while its block is served, why it moves."""
 NOWHERE, UNUSED, USED = 0, 1, 2
 """The queue a block waits in for its eviction."""
 NOW, INTO_FREE, OUT_FREE, HELD_BLOCKS = range(4)
@@ -162,7 +162,7 @@ class Rules(NamedTuple):
     stays: bool
     """Pages stay on the host, and a GPU that faults is given a mapping."""
     watches: bool
-    """Pages may be fought over."""
+    """Pages may thrash."""
     prefers_gpu: bool
     thrashing_threshold: int
     pin_threshold: int
@@ -212,7 +212,7 @@ class Memory(NamedTuple):
 
 
 def make_rules(setting: Setting, *, host_writes: bool) -> Rules:
-    """Gather the numbers; without host writes nothing is ever fought over."""
+    """Gather the numbers; without host writes nothing ever thrashes."""
     driver, costs = setting.driver, setting.costs
     lapse = to_ticks(driver.lapse)
     return Rules(

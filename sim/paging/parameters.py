@@ -35,7 +35,7 @@ class Driver:
     page: int = 4 * KIB
     """Bytes of a page, the unit of faults and of residency."""
     big_page: int = 64 * KIB  # uvm_va_block_types.h:52
-    """What a fault is grown to unless the page is fought over."""
+    """What a fault is grown to unless the page is thrashing."""
     block: int = 2048 * KIB  # uvm_va_block_types.h:42
     """The unit of allocation and eviction."""
     prefetch: bool = True  # uvm_perf_prefetch.c:39
@@ -46,7 +46,7 @@ class Driver:
 
     thrashing: bool = True  # uvm_perf_thrashing.c:244
     thrashing_threshold: int = 3  # uvm_perf_thrashing.c:249
-    """Moves of a page, each within a lapse of the one before, after which it counts as fought over."""
+    """Moves of a page, each within a lapse of the one before, after which it counts as thrashing."""
     pin_threshold: int = 10  # uvm_perf_thrashing.c:257
     """Throttled periods after which a page is pinned."""
     lapse: float = 500 * MICROSECOND  # uvm_perf_thrashing.c:267

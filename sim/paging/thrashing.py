@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import kernel
-from grapin.sim.paging.memory import ALONG, FAULTED, REMOTE, THRASHING, Memory, Rules
+from grapin.sim.paging.memory import FAULTED, PREFETCHING, REMOTE, THRASHING, Memory, Rules
 
 HOST, GPU, NOBODY = 0, 1, -1
 MOVE, THROTTLE, PIN_TO_HOST, PIN_TO_GPU = range(4)
@@ -82,7 +82,7 @@ def note_moves(histories: Histories, memory: Memory, rules: Rules, block: int, b
     if histories.block_watched[block]:
         first = block * rules.pages_per_block
         for page in range(first, first + memory.block_pages[block]):
-            if memory.flags[page] & (FAULTED | ALONG) and histories.pinned_to[page] == NOBODY:
+            if memory.flags[page] & (FAULTED | PREFETCHING) and histories.pinned_to[page] == NOBODY:
                 _note_move(histories, memory, rules, block, page, by, now)
     histories.block_moved_at[block] = now
     histories.block_moved_by[block] = by

@@ -45,7 +45,7 @@ def test_records_come_back_as_they_were(
 def test_median_and_quartiles_are_in_order_and_within_the_sample(seconds: list[float]) -> None:
     found = Summary.of(seconds)
     assert min(seconds) <= found.lower <= found.median <= found.upper <= max(seconds)
-    assert found.spread >= 0
+    assert found.relative_iqr >= 0
 
 
 def test_one_slow_repetition_moves_neither_median_nor_spread() -> None:

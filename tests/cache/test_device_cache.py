@@ -65,7 +65,7 @@ def check_space(cache: HostCache) -> None:
 def check_copies(cache: HostCache, snapshot: Snapshot) -> int:
     """Every copy that is up to date equals the list in the store; return how many there are."""
     holdings, copies = cache.hot.holdings, cache.copies
-    current = np.flatnonzero((holdings.copied > 0) & (holdings.debts == 0))
+    current = np.flatnonzero((holdings.copied > 0) & (holdings.stale_sectors == 0))
     for place in current.tolist():
         lists = snapshot.in_ if place & 1 else snapshot.out
         assert lists is not None

@@ -247,11 +247,11 @@ def test_on_a_cluster_each_experiment_is_a_task_that_a_worker_can_find(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def spread(function: Any, tasks: Any, *, cluster: str, advance: Any) -> list[Any]:
+    def map_tasks(function: Any, tasks: Any, *, cluster: str, advance: Any) -> list[Any]:
         asked.update(cluster=cluster, tasks=tasks)
         return [pickle.loads(pickle.dumps(function))(task) for task in tasks]
 
-    monkeypatch.setattr(commands, "spread", spread)
+    monkeypatch.setattr(commands, "map_tasks", map_tasks)
     assert main(["experiments", "run", "small", "--quick", "--cluster", "tcp://host:8786"]) == 0
     assert asked == {"cluster": "tcp://host:8786", "tasks": [("small", True)]}
     assert "half of theirs" in capsys.readouterr().out

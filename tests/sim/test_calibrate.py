@@ -43,7 +43,7 @@ def test_two_runs_that_differ_give_round_trip_and_efficiency_back() -> None:
     for name, (before, after) in found.fitted.items():
         assert before != pytest.approx(HIDDEN[name], rel=0.1)
         assert after == pytest.approx(HIDDEN[name], rel=1e-3)
-    assert found.untold == ("host.fault_batch",)
+    assert found.unidentifiable == ("host.fault_batch",)
     assert found.error_before > 0.05
     assert found.error_after < 1e-4
 
@@ -51,7 +51,7 @@ def test_two_runs_that_differ_give_round_trip_and_efficiency_back() -> None:
 def test_with_a_run_through_page_faults_all_numbers_come_back() -> None:
     found = fitted("bounded", "grapin", "grapin-page")
     assert {name: after for name, (_, after) in found.fitted.items()} == pytest.approx(HIDDEN, rel=0.01)
-    assert found.untold == ()
+    assert found.unidentifiable == ()
 
 
 def test_what_the_times_do_not_tell_stays_as_it_was_with_its_source() -> None:

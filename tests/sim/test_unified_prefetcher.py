@@ -42,11 +42,11 @@ def test_a_stream_of_faults_fetches_a_whole_block_in_few_steps() -> None:
     assert steps == 6  # 64, 128, 256, 512 KiB, then twice as much each time
 
 
-def test_pages_that_are_fought_over_are_neither_grown_nor_fetched() -> None:
-    fought = frozenset({3})
-    assert pages_to_prefetch({5}, frozenset(), fought, 512, DRIVER) == set()
-    assert 3 not in pages_to_prefetch({100}, set(range(4, 300)), fought, 512, DRIVER)
-    assert pages_to_prefetch({3}, frozenset(), fought, 512, DRIVER) == set()
+def test_pages_that_thrash_are_neither_grown_nor_fetched() -> None:
+    thrashing = frozenset({3})
+    assert pages_to_prefetch({5}, frozenset(), thrashing, 512, DRIVER) == set()
+    assert 3 not in pages_to_prefetch({100}, set(range(4, 300)), thrashing, 512, DRIVER)
+    assert pages_to_prefetch({3}, frozenset(), thrashing, 512, DRIVER) == set()
 
 
 def test_without_prefetching_a_fault_brings_one_page() -> None:

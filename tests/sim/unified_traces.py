@@ -105,12 +105,12 @@ _iterations = st.lists(st.lists(_reads | _reads_or_cached, max_size=12), max_siz
 phases = st.builds(Phase, _iterations, st.lists(_changes, max_size=5), st.sampled_from([0, 0, 0, 0, 0, 512]))
 
 
-def _fought_over(place: int, times: int, beside: Sequence[Read]) -> list[Phase]:
+def _thrashing(place: int, times: int, beside: Sequence[Read]) -> list[Phase]:
     """Make phases in which host and GPU take turns at one list."""
     return [Phase([[(place, 8, 1, False, False), *beside]], [(place, 8, False)]) for _ in range(times)]
 
 
-fights = st.builds(_fought_over, _starts, st.integers(2, 40), st.lists(_reads, max_size=2))
+fights = st.builds(_thrashing, _starts, st.integers(2, 40), st.lists(_reads, max_size=2))
 traces = st.builds(
     make_trace,
     st.lists(phases, min_size=1, max_size=6) | fights,

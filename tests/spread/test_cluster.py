@@ -15,7 +15,7 @@ from sample_tasks import die_once, fail_at, scaled_sum
 from grapin import pool as module
 from grapin.cli.main import main
 from grapin.errors import InvalidArgument
-from grapin.pool import spread
+from grapin.pool import map_tasks
 from grapin.sim import sweep
 from grapin.sim.predict import combine
 from grapin.trace import Trace
@@ -55,7 +55,7 @@ def trace() -> Trace:
 def test_results_come_in_the_order_asked_and_each_counts(two_workers: "Cluster") -> None:
     steps: list[float] = []
     tasks = [1, 2, 50, 3, 100]
-    found = spread(
+    found = map_tasks(
         scaled_sum, tasks, shared=(np.arange(1000),), cluster=two_workers.address, advance=steps.append
     )
     assert found == [factor * 499500 for factor in tasks]
@@ -82,14 +82,14 @@ def test_a_sweep_is_that_of_one_process_also_when_a_worker_is_killed_on_the_way(
 
 def test_a_task_that_kills_its_worker_is_done_by_the_other(two_workers: "Cluster", tmp_path: Path) -> None:
     marker = tmp_path / "died"
-    found = spread(die_once, range(6), shared=(3, str(marker)), cluster=two_workers.address)
+    found = map_tasks(die_once, range(6), shared=(3, str(marker)), cluster=two_workers.address)
     assert found == [0, 10, 20, 30, 40, 50]
     assert marker.exists()
 
 
 def test_the_first_error_of_a_task_is_the_error_of_all(two_workers: "Cluster") -> None:
     with pytest.raises(ValueError, match="task 2 is bad"):
-        spread(fail_at, range(4), shared=(2,), cluster=two_workers.address)
+        map_tasks(fail_at, range(4), shared=(2,), cluster=two_workers.address)
 
 
 def test_what_if_asks_a_cluster(
@@ -110,7 +110,7 @@ def test_workers_with_another_version_are_refused(
     with pytest.raises(
         InvalidArgument, match=r"must have grapin 99\.0 on every worker, but tcp://.* has 0\."
     ):
-        spread(fail_at, [1], shared=(2,), cluster=two_workers.address)
+        map_tasks(fail_at, [1], shared=(2,), cluster=two_workers.address)
 
 
 def test_a_cluster_without_workers_is_refused(

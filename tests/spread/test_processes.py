@@ -13,39 +13,39 @@ import pytest
 from sample_tasks import die, die_once, fail_at, found_after, is_found, scaled_sum, who, writes
 
 from grapin.errors import InvalidArgument, ValueOverflow, WorkersLost
-from grapin.pool import spread
+from grapin.pool import map_tasks
 
 VALUES = np.arange(1000)
 
 
 def test_results_come_in_the_order_asked_whatever_the_order_of_arrival() -> None:
     steps: list[float] = []
-    alone = spread(scaled_sum, [1, 2, 50, 3, 100], shared=(VALUES,))
-    together = spread(scaled_sum, [1, 2, 50, 3, 100], shared=(VALUES,), processes=3, advance=steps.append)
+    alone = map_tasks(scaled_sum, [1, 2, 50, 3, 100], shared=(VALUES,))
+    together = map_tasks(scaled_sum, [1, 2, 50, 3, 100], shared=(VALUES,), processes=3, advance=steps.append)
     assert together == alone == [factor * 499500 for factor in (1, 2, 50, 3, 100)]
     assert sum(steps) == 5
 
 
 def test_one_process_or_one_task_is_done_here_and_no_task_nowhere() -> None:
-    assert spread(who, [1, 2]) == [os.getpid()] * 2
-    assert spread(who, [1], processes=8) == [os.getpid()]
-    assert spread(who, [], processes=8) == []
+    assert map_tasks(who, [1, 2]) == [os.getpid()] * 2
+    assert map_tasks(who, [1], processes=8) == [os.getpid()]
+    assert map_tasks(who, [], processes=8) == []
 
 
 def test_a_task_whose_process_dies_is_done_by_another(tmp_path: Path) -> None:
-    found = spread(die_once, range(6), shared=(3, str(tmp_path / "died")), processes=2)
+    found = map_tasks(die_once, range(6), shared=(3, str(tmp_path / "died")), processes=2)
     assert found == [0, 10, 20, 30, 40, 50]
     assert (tmp_path / "died").exists()
 
 
 def test_a_task_that_kills_every_process_is_given_up_with_a_remedy() -> None:
     with pytest.raises(WorkersLost, match=r"3 times in a row, a process ended .* try fewer processes"):
-        spread(die, [1, 2], processes=2)
+        map_tasks(die, [1, 2], processes=2)
 
 
 def test_the_first_error_of_a_task_is_the_error_of_all() -> None:
     with pytest.raises(ValueError, match="task 2 is bad"):
-        spread(fail_at, range(4), shared=(2,), processes=2)
+        map_tasks(fail_at, range(4), shared=(2,), processes=2)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_error_arrives_from_another_process_with_its_sentence(error: Exceptio
 
 def test_what_a_task_writes_into_shared_arrays_stays_in_its_process() -> None:
     mine = np.arange(3)
-    for values, writeable in spread(writes, [1, 2], shared=(mine,), processes=2):
+    for values, writeable in map_tasks(writes, [1, 2], shared=(mine,), processes=2):
         assert writeable
         assert values in ([1, 2, 3], [2, 3, 4])  # one process may do both
     assert mine.tolist() == [0, 1, 2]
@@ -68,30 +68,30 @@ def test_what_a_task_writes_into_shared_arrays_stays_in_its_process() -> None:
 def test_what_is_found_first_is_the_first_in_order_whatever_the_order_of_arrival(processes: int) -> None:
     # The fourth task has its result before the third.
     tasks = [(0.0, False), (0.1, False), (0.6, True), (0.0, True)]
-    assert spread(found_after, tasks, processes=processes, until=is_found) == [None, None, 0.6]
-    assert spread(found_after, tasks[:2], processes=processes, until=is_found) == [None, None]
-    assert spread(found_after, [], processes=processes, until=is_found) == []
+    assert map_tasks(found_after, tasks, processes=processes, until=is_found) == [None, None, 0.6]
+    assert map_tasks(found_after, tasks[:2], processes=processes, until=is_found) == [None, None]
+    assert map_tasks(found_after, [], processes=processes, until=is_found) == []
 
 
 def test_tasks_behind_what_is_found_are_given_up() -> None:
     begin = time.monotonic()
-    assert spread(found_after, [(0.0, True), (600.0, True)], processes=2, until=is_found) == [0]
+    assert map_tasks(found_after, [(0.0, True), (600.0, True)], processes=2, until=is_found) == [0]
     assert time.monotonic() - begin < 600
 
 
 def test_processes_must_be_a_number_from_one_on() -> None:
     with pytest.raises(InvalidArgument, match="processes=0 must be at least 1"):
-        spread(who, [1], processes=0)
+        map_tasks(who, [1], processes=0)
 
 
 SCRIPT = """
 from sample_tasks import sleep
 from grapin.interrupts import heard_terminations
-from grapin.pool import spread
+from grapin.pool import map_tasks
 if __name__ == "__main__":
     try:
         with heard_terminations():
-            spread(sleep, [60.0, 60.0], shared=(MARKER,), processes=2)
+            map_tasks(sleep, [60.0, 60.0], shared=(MARKER,), processes=2)
     except KeyboardInterrupt as error:
         print(type(error).__name__)
 """

@@ -303,7 +303,7 @@ class MonotoneQuery:
         if ending == GAVE_UP:
             return self._recompute(run, snapshot)
         if ending == SWEEP:
-            self._settle(run, np.unique((heap[:size] & LOW).astype(np.int32)), changes=True)
+            self._relax(run, np.unique((heap[:size] & LOW).astype(np.int32)), changes=True)
             return self._closed(run)
         return self._work(run, changed, affected)
 
@@ -336,7 +336,7 @@ class MonotoneQuery:
             run.tracing,
         )
         run.invalidated = int(self._losses.count[0])
-        self._settle(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32), changes=True)
+        self._relax(run, np.flatnonzero(self._keys() != NO_KEY).astype(np.int32), changes=True)
         return self._closed(run)
 
     def _columns(self, edges: Edges) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -349,7 +349,7 @@ class MonotoneQuery:
             run, *self._kernels.close_journal(self._words, self._journal, run.pulls, run.pushes)
         )
 
-    def _settle(self, run: _Run, active: NDArray[np.int32], *, changes: bool) -> None:
+    def _relax(self, run: _Run, active: NDArray[np.int32], *, changes: bool) -> None:
         """Let the given vertices offer their keys, and all that improve by it, until nothing changes."""
         swept = sweep(
             self._kernels,
@@ -375,7 +375,7 @@ class MonotoneQuery:
         self._words[:] = UNREACHED
         self._words[roots] = (keys[keys != NO_KEY].astype(np.uint64) << SHIFT) | np.uint64(NO_PARENT)
         before = int(run.tally[EDGES])
-        self._settle(run, roots, changes=False)
+        self._relax(run, roots, changes=False)
         self._passes = (int(run.tally[EDGES]) - before) / max(1, snapshot.edges)
 
     def _recompute(self, run: _Run, snapshot: Snapshot) -> Work:

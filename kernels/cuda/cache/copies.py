@@ -210,7 +210,9 @@ class DeviceCopies:
         places = np.unique(np.concatenate(noted))
         noted.clear()
         positions = self._holdings.chunks.positions[places]
-        arrays = np.where(self._holdings.debts[places] > 0, 0, self._holdings.copied[places]).astype(np.int64)
+        arrays = np.where(self._holdings.stale_sectors[places] > 0, 0, self._holdings.copied[places]).astype(
+            np.int64
+        )
         if filling is not None and found is not None:
             arrays[np.searchsorted(places, filling)] = found
         words = np.where(positions == NOWHERE, NOT_HELD, positions << ARRAY_BITS | arrays)
