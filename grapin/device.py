@@ -128,6 +128,11 @@ def open_device(name: str) -> Device:
     return found
 
 
+def gpu_schedule() -> str:
+    """Return the device whose reads are a GPU's: a GPU where there is one, else its kernels on the CPU."""
+    return "cuda" if device("cuda").unavailable() is None else "onelane"
+
+
 def check_tracing(device: Device) -> None:
     """Raise `InvalidArgument` if a device cannot say which lists it reads."""
     if not getattr(device, "traces", True):

@@ -24,7 +24,7 @@ from grapin.cli.run import Outcome, check_workload, find_programs, make_programs
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
 from grapin.cli.workload import prepare
-from grapin.device import DEVICES, open_device
+from grapin.device import DEVICES, gpu_schedule, open_device
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
 from grapin.measured.compare import Row, compare, read_measured
@@ -194,7 +194,12 @@ _NO_TIMES = (
     "systems",
     help=f"{', '.join(RUNNABLE)}; several with commas, or all.  [default: bounded, or the trace's]",
 )
-@click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    help=f"{', '.join(DEVICES)}; auto is cuda, or onelane where there is no GPU.",
+)
 @click.option("--cache", metavar="SIZE", help="Room for copies of lists on the device, as for grapin run.")
 @click.option(
     "--calibrate",
@@ -225,6 +230,7 @@ def command(
     NVML; the options that say what is run are those of `grapin run`. A TRACE is what `grapin run --trace` wrote; what
     was measured of that run comes from files. `docs/counters.md` explains every kind.
     """
+    device = gpu_schedule() if device == "auto" else device
     model = find_machine(machine)
     check_outputs(machine_file, plot_file, printable=json_file, keep=(graph, *files))
     if plot_file is not None:

@@ -1,6 +1,10 @@
-"""Traces for predictions: read from a file, or recorded by running a graph here, once for each way to repair."""
+"""Traces for predictions: read from a file, or recorded by running a graph here, once for each way to repair.
 
-from collections.abc import Sequence
+What is predicted is what a GPU would read, in the rounds in which it would: so the kernels of `cuda` are run, on the
+one-lane device. The CPU's own kernels follow keys more closely, in other rounds.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -80,10 +84,17 @@ def check_unrun(context: click.Context, trace: str, workload: Sequence[str]) -> 
             )
 
 
+def recording_device(multiprocessors: Iterable[int]) -> str:
+    """Return the device that records for GPUs of these widths: as wide as they, or usually wide where they differ."""
+    widths = set(multiprocessors)
+    return f"onelane:{widths.pop()}" if len(widths) == 1 else "onelane"
+
+
 def record(
     graph: str,
     repairs: Sequence[str],
     *,
+    device: str = "onelane",
     name: str,
     source: str,
     threads: int | None,
@@ -103,7 +114,7 @@ def record(
             engine = Engine(
                 stream.graph(),
                 made,
-                device="cpu",
+                device=device,
                 system=recorder(Repair(repair)),
                 threads=threads,
                 trace=True,

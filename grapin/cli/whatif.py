@@ -24,7 +24,7 @@ from grapin.cli.options import (
     processes_option,
 )
 from grapin.cli.plots import check_plot, plot
-from grapin.cli.recording import Recording, check_unrun, is_trace, record
+from grapin.cli.recording import Recording, check_unrun, is_trace, record, recording_device
 from grapin.cli.tables import print_table
 from grapin.cli.workload import BATCH_SIZE, BATCHES, SAMPLED
 from grapin.errors import InvalidArgument
@@ -250,9 +250,9 @@ def command(
 ) -> None:
     """Predict bytes, requests and time of a run for every combination of machine, system and cache.
 
-    TRACE is a file that `grapin run --trace` wrote. A GRAPH is run here first, on the CPU, once for each way to repair
-    that the systems need; the options that say what is run are those of `grapin run`. `degrees:FILE` stands for a graph
-    of which only the degrees are known, one a line.
+    TRACE is a file that `grapin run --trace` wrote. A GRAPH is run here first, once for each way to repair that the
+    systems need, in the schedule of a GPU as wide as the machine's (device onelane); options that say what is run are
+    those of `grapin run`. `degrees:FILE` stands for a graph of which only the degrees are known, one a line.
     """
     memory = memory_settings(gpu_memory, oversubscribe)
     combinations = combine(machines.split(","), systems.split(","), _split(caches), (*settings, *memory))
@@ -285,7 +285,10 @@ def command(
         _deliver(title, about, [one.prediction for one in kept], json_file, plot_file, remarks)
         return
     repairs = list(dict.fromkeys(one.system.repair for one in combinations))
-    recording = Recording.load(graph) if is_trace(graph) else record(graph, repairs, **workload)
+    device = recording_device(one.machine.gpu.multiprocessors for one in combinations)
+    recording = (
+        Recording.load(graph) if is_trace(graph) else record(graph, repairs, device=device, **workload)
+    )
     predictions = _predict(recording, combinations, workers, cluster, timeline_file)
     remarks = unsourced_lines(combinations)
     _deliver(recording.title, recording.record(), predictions, json_file, plot_file, remarks)
@@ -359,7 +362,7 @@ def thrashing_lines(predictions: Iterable[Prediction]) -> list[str]:
     """Say of each prediction that thrashes that it does, and how far its figure can be taken."""
     return [
         f"{one.system} on {one.machine} thrashes: {one.total.amplification:.0f} bytes move for each that is read, in "
-        "the order in which a CPU reads; a GPU that takes vertices by number moves far fewer (docs/what-if.md)."
+        "the order in which vertices were found; a GPU that takes them by number moves far fewer (docs/what-if.md)."
         for one in predictions
         if one.total.thrashing
     ]

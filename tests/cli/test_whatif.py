@@ -255,3 +255,19 @@ def test_options_that_say_what_to_run_are_refused_with_a_trace(
         assert capsys.readouterr().err == (
             f"grapin: --program must be left out: {trace} is the trace of a run that was\n"
         )
+
+
+def test_what_is_recorded_for_a_prediction_is_the_schedule_of_a_gpu_as_wide_as_the_machine(
+    tmp_path: Path,
+) -> None:
+    record = tmp_path / "found.json"
+
+    def device(machines: str) -> str:
+        options = ["--batches", "1", "--machine", machines, "--json", str(record)]
+        assert main(["whatif", "rmat:6:4", *options]) == 0
+        found: str = json.loads(record.read_text())["traces"]["bounded"]["device"]
+        return found
+
+    assert device("h100") == "onelane:132"
+    assert device("a5000") == "onelane"
+    assert device("a5000,h100") == "onelane"
