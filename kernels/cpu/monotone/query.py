@@ -44,7 +44,7 @@ from grapin.kernels.cpu.monotone.forward import (
     new_losses,
     word,
 )
-from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP, orphan_removed
+from grapin.kernels.cpu.monotone.repair import GAVE_UP, SWEEP, detach_removed
 from grapin.kernels.cpu.monotone.rounds import sweep, sweep_kernels
 from grapin.kernels.rules import (
     LOW,
@@ -114,7 +114,7 @@ def offered_too_much(words: Any, pulls: Any) -> bool:
 
 
 _KERNELS = (
-    repair.orphan_worsened,
+    repair.detach_worsened,
     repair.correct,
     repair.pull,
     forward.queue_losses,
@@ -317,8 +317,8 @@ class MonotoneQuery:
         queue = np.empty(2 * (len(applied.deleted) + len(applied.reweighted)) + 64, np.uint64)
         size = 0
         for tail, head in ((0, 1), (1, 0))[: self._sides]:
-            size = orphan_removed(self._words, self._journal, queue, size, deleted[tail], deleted[head])
-            size = self._kernels.orphan_worsened(
+            size = detach_removed(self._words, self._journal, queue, size, deleted[tail], deleted[head])
+            size = self._kernels.detach_worsened(
                 self._words, self._journal, queue, size, reweighted[tail], reweighted[head], reweighted[2]
             )
         self._losses.count[0] = 0

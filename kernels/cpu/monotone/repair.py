@@ -68,7 +68,7 @@ def grounded(words: Any, journal: Journal, vertex: Any, key: Any) -> bool:
 
 
 @compiled
-def orphan(words: Any, journal: Journal, heap: Any, size: int, vertex: Any) -> int:
+def detach(words: Any, journal: Journal, heap: Any, size: int, vertex: Any) -> int:
     """Take away a vertex's support and queue the decision. Return the queue's new size."""
     current = words[vertex]
     log_once(journal, vertex, np.uint32(current >> SHIFT))
@@ -77,24 +77,24 @@ def orphan(words: Any, journal: Journal, heap: Any, size: int, vertex: Any) -> i
 
 
 @compiled
-def orphan_removed(words: Any, journal: Journal, heap: Any, size: int, sources: Any, targets: Any) -> int:
-    """Orphan every target whose parent is the source of its removed edge."""
+def detach_removed(words: Any, journal: Journal, heap: Any, size: int, sources: Any, targets: Any) -> int:
+    """Detach every target whose parent is the source of its removed edge."""
     for i in range(sources.size):
         if np.uint32(words[targets[i]] & LOW) == np.uint32(sources[i]):
-            size = orphan(words, journal, heap, size, targets[i])
+            size = detach(words, journal, heap, size, targets[i])
     return size
 
 
-def orphan_worsened(
+def detach_worsened(
     words: Any, journal: Journal, heap: Any, size: int, sources: Any, targets: Any, weights: Any
 ) -> int:
-    """Orphan every target whose parent's edge has a new weight that no longer supports it."""
+    """Detach every target whose parent's edge has a new weight that no longer supports it."""
     for i in range(sources.size):
         current = words[targets[i]]
         if np.uint32(current & LOW) == np.uint32(sources[i]):
             offered = offer(np.uint32(words[sources[i]] >> SHIFT), weight_at(weights, i))
             if offered > np.int64(current >> SHIFT):
-                size = orphan(words, journal, heap, size, targets[i])
+                size = detach(words, journal, heap, size, targets[i])
     return size
 
 
@@ -114,7 +114,7 @@ def correct(
     trace: Any,
     tracing: bool,
 ) -> Any:
-    """Decide every queued orphan, until none is left or more than `budget` edges were read.
+    """Decide every queued vertex, until none is left or more than `budget` edges were read.
 
     Returns how many are left, the vertices that found something better than they had (`ahead`, with how many), and the
     trace with how much of it is used.
@@ -207,7 +207,7 @@ def correct(
             for i in range(start, start + degree):
                 other = neighbours[i]
                 if np.uint32(words[other] & LOW) == np.uint32(vertex):
-                    size = orphan(words, journal, heap, size, other)
+                    size = detach(words, journal, heap, size, other)
                 elif words[other] == UNREACHED and marks[other] & LOST:
                     marks[vertex] |= PUSHES
                     losses.open_edges[other] -= 1
@@ -347,11 +347,11 @@ def repair(
     """
     losses.count[0] = 0
     heap = np.empty(2 * SIDES * (deleted[0].size + reweighted[0].size) + 64, np.uint64)
-    size = orphan_removed(words, journal, heap, 0, deleted[0], deleted[1])
-    size = orphan_worsened(words, journal, heap, size, reweighted[0], reweighted[1], reweighted[2])
+    size = detach_removed(words, journal, heap, 0, deleted[0], deleted[1])
+    size = detach_worsened(words, journal, heap, size, reweighted[0], reweighted[1], reweighted[2])
     if SIDES == 2:
-        size = orphan_removed(words, journal, heap, size, deleted[1], deleted[0])
-        size = orphan_worsened(words, journal, heap, size, reweighted[1], reweighted[0], reweighted[2])
+        size = detach_removed(words, journal, heap, size, deleted[1], deleted[0])
+        size = detach_worsened(words, journal, heap, size, reweighted[1], reweighted[0], reweighted[2])
     ahead = np.empty(64, np.int32)
     size, ahead, improved, trace, used = correct(
         words,

@@ -50,23 +50,23 @@ SEARCHES: bool = True
 """Whether pending vertices look for another parent, or are lost at once, as the published repair has it."""
 
 
-def orphan_edges(state: State, tails: Any, heads: Any, weights: Any, worsened: Any) -> None:
+def detach_edges(state: State, tails: Any, heads: Any, weights: Any, worsened: Any) -> None:
     """Make the heads pending whose parent is the tail: of removed edges, or of those that offer worse than before."""
     entry = cuda.grid(1)
     while any_lane(entry < tails.size):
-        vertex, key, orphaned = np.int32(0), np.int64(0), False
+        vertex, key, detached = np.int32(0), np.int64(0), False
         if entry < tails.size:
             vertex = heads[entry]
             word = state.words[vertex]
             key = np.int64(word >> SHIFT)
-            orphaned = np.int64(word & LOW) == np.int64(tails[entry])
-            if orphaned and worsened:
+            detached = np.int64(word & LOW) == np.int64(tails[entry])
+            if detached and worsened:
                 theirs = np.uint32(state.words[tails[entry]] >> SHIFT)
-                orphaned = offer(theirs, weight_of(weights, entry)) > key
-            if orphaned:
+                detached = offer(theirs, weight_of(weights, entry)) > key
+            if detached:
                 state.words[vertex] = (word & ~LOW) | np.uint64(PENDING)
-        log(state, orphaned, vertex, key)
-        enqueue(state, orphaned, vertex, key)
+        log(state, detached, vertex, key)
+        enqueue(state, detached, vertex, key)
         entry += cuda.gridsize(1)
 
 
@@ -170,17 +170,17 @@ def release(
     found: Any,
 ) -> Any:
     """Make an out-neighbour of a lost vertex pending if it is its child (a visit, see `walk.py`)."""
-    orphaned, key = False, np.int64(0)
+    detached, key = False, np.int64(0)
     if inside:
         word = state.words[other]
         if np.int64(word & LOW) == np.int64(vertex):
-            orphaned, key = True, np.int64(word >> SHIFT)
+            detached, key = True, np.int64(word >> SHIFT)
             state.words[other] = (word & ~LOW) | np.uint64(PENDING)
         elif word == UNREACHED and state.marks[other] & LOST_MARK != 0:
             cuda.atomic.or_(state.marks, vertex, PUSHES)
-    if any_lane(orphaned):
-        log(state, orphaned, other, key)
-        enqueue(state, orphaned, other, key)
+    if any_lane(detached):
+        log(state, detached, other, key)
+        enqueue(state, detached, other, key)
     return found
 
 
@@ -237,4 +237,4 @@ def gain(
 
 
 FUNCTIONS = (stands, supported, is_supported, is_open)
-KERNELS = (orphan_edges, decide, settle_lost)
+KERNELS = (detach_edges, decide, settle_lost)

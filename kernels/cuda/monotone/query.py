@@ -203,7 +203,7 @@ class MonotoneQuery:
             return self._recompute(rounds, snapshot)
         self._change_vertices(rounds, applied)
         rounds.restart(NOTHING_NEAR)
-        self._orphan(rounds, applied)
+        self._detach(rounds, applied)
         if self._searches:
             return self._repair_sparsely(rounds, snapshot, applied)
         return self._repair_published(rounds)
@@ -279,10 +279,10 @@ class MonotoneQuery:
             if len(vertices):
                 rounds.launch("place_vertices", self._backend.upload(vertices), np.bool_(exist))
 
-    def _orphan(self, rounds: Rounds, applied: Applied) -> None:
+    def _detach(self, rounds: Rounds, applied: Applied) -> None:
         for edges, worsened in ((applied.deleted, False), (applied.reweighted, True)):
             for columns in self._columns(edges):
-                rounds.launch("orphan_edges", *columns, np.bool_(worsened))
+                rounds.launch("detach_edges", *columns, np.bool_(worsened))
 
     def _columns(self, edges: Edges) -> list[tuple[Any, Any, Any]]:
         """Return edges as kernels take them, turned round as well where values travel both ways."""
