@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from grapin.edges import EdgeList
 from grapin.errors import InvalidFile
@@ -33,35 +34,41 @@ from grapin.progress import progress
 from grapin.spool import readable, shown_name
 from grapin.validation import check_choice
 
-FORMATS = ("snap", "csv", "matrix-market", "dimacs", "konect", "parquet", "npz")
 
-_CONTENTS = (
-    ("parquet", re.compile(rb"PAR1")),
-    ("npz", re.compile(rb"PK(?:\x03\x04|\x05\x06)")),
-    ("matrix-market", re.compile(rb"%%MatrixMarket", re.IGNORECASE)),
-    ("konect", re.compile(rb"%\s*(?:sym|asym|bip)\b")),
-    ("dimacs", re.compile(rb"(?:c(?:[ \t][^\n]*)?\r?\n|\s*\n)*p[ \t]+[a-z]+[ \t]+\d")),
-)
-_NAMES = (
-    ("parquet", re.compile(r".*\.(?:parquet|pq)")),
-    ("npz", re.compile(r".*\.npz")),
-    ("matrix-market", re.compile(r".*\.mtx")),
-    ("dimacs", re.compile(r".*\.gr")),
-    ("konect", re.compile(r"out\..*")),
-    ("csv", re.compile(r".*\.csv")),
-)
+class Format(NamedTuple):
+    """A format of graph files: who reads it, and by what it is known."""
+
+    read: Callable[[Request], Rows]
+    name: str = ""
+    """A pattern of names of such files, compression aside."""
+    signature: bytes = b""
+    """A pattern of how such a file begins."""
+    always_signed: bool = False
+    """Without the signature a file of that name is something else."""
+
+
+FORMATS = {
+    "snap": Format(read_snap),
+    "csv": Format(read_csv, r"(?!out\.).*\.csv"),
+    "matrix-market": Format(read_matrix_market, r".*\.mtx", rb"(?i:%%MatrixMarket)", always_signed=True),
+    "dimacs": Format(read_dimacs, r".*\.gr", rb"(?:c(?:[ \t][^\n]*)?\r?\n|\s*\n)*p[ \t]+[a-z]+[ \t]+\d"),
+    "parquet": Format(read_parquet, r".*\.(?:parquet|pq)", rb"PAR1", always_signed=True),
+    "npz": Format(read_npz, r".*\.npz", rb"PK(?:\x03\x04|\x05\x06)", always_signed=True),
+    "konect": Format(read_konect, r"out\..*", rb"%\s*(?:sym|asym|bip)\b"),
+}
+"""In the order in which names are looked at: `out.parquet` is no file of KONECT's."""
 _FIRST_ROW = re.compile(rb"(?:[ \t]*(?:[#%][^\n]*)?\r?\n)*([^\n]*)")
-_SELF_EVIDENT = {"parquet", "npz", "matrix-market"}
-"""Formats that begin with a signature: without it, a file of that name is something else."""
 
 
 def recognise(path: object, name: str, head: bytes) -> str:
     """Return the format of a file with this (uncompressed) name and these first bytes."""
-    for kind, signature in _CONTENTS:
-        if signature.match(head):
+    for kind, form in FORMATS.items():
+        if form.signature and re.match(form.signature, head):
             return kind
-    named = next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), None)
-    if named in _SELF_EVIDENT:
+    named = next(
+        (kind for kind, form in FORMATS.items() if form.name and re.fullmatch(form.name, name)), None
+    )
+    if named is not None and FORMATS[named].always_signed:
         raise InvalidFile(f"{path} must hold {named} data, as its name says, but does not")
     return named or _delimited_kind(head)
 
@@ -72,15 +79,6 @@ def _delimited_kind(head: bytes) -> str:
 
 
 _HEAD = 2**16
-_READERS: dict[str, Callable[[Request], Rows]] = {
-    "snap": read_snap,
-    "csv": read_csv,
-    "matrix-market": read_matrix_market,
-    "dimacs": read_dimacs,
-    "konect": read_konect,
-    "parquet": read_parquet,
-    "npz": read_npz,
-}
 
 
 def load_edges(
@@ -128,7 +126,7 @@ def load_edges(
         progress(f"Loading {name.name}", _existing(content, name).stat().st_size) as advance,
     ):
         request = Request(name, advance, columns, delimiter, comment, text_ids=ids == "text", content=content)
-        rows = _READERS[format or _recognised(request)](request)
+        rows = FORMATS[format or _recognised(request)].read(request)
         edges = _edge_list(request, rows, ids, weights, directed)
     return merge_repeats(edges, self_loops, duplicates)
 
