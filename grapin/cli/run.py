@@ -38,7 +38,6 @@ from grapin.cli.values import (
     write_values,
 )
 from grapin.cli.workload import prepare
-from grapin.counters import Counters
 from grapin.device import DEVICES, check_tracing, open_device
 from grapin.engine import Report
 from grapin.errors import WrongAnswer
@@ -59,17 +58,6 @@ ROWS = ("auto", "all", "summary")
 MANY = 20
 """From so many batches on they are summed up, unless every row is asked for."""
 _RANKS = {"min": 0, "p50": 50, "p90": 90, "p99": 99, "max": 100}
-_COLUMNS = (
-    "batch",
-    "inserted",
-    "deleted",
-    "ignored",
-    "update",
-    "compute",
-    "changed",
-    "edges read",
-    "of all",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +96,13 @@ class Outcome:
         if rows == "summary" or (rows == "auto" and len(session.reports) >= MANY):
             self._print_summary()
             return
-        names = ["start", *(str(number) for number in range(1, len(session.reports) + 1))]
+        shown = list(self._quantities())
         reports = [session.engine.started, *session.reports]
-        print_table(
-            self._title(),
-            (*_COLUMNS, "pages" if self._paged else "bytes"),
-            [
-                (*_row(*row), self._moved(row[1].counters))
-                for row in zip(names, reports, session.edges, strict=True)
-            ],
-        )
+        table = [
+            (str(number or "start"), *(form(value(report, edges)) for _, value, form in shown))
+            for number, (report, edges) in enumerate(zip(reports, session.edges, strict=True))
+        ]
+        print_table(self._title(), ("batch", *(head for head, _, _ in shown)), table)
 
     def _print_summary(self) -> None:
         """Print what occurred, not what lies between: a percentile is the value of one of the batches."""
@@ -143,19 +128,15 @@ class Outcome:
         yield "compute", lambda report, _: report.compute_seconds, format_seconds
         yield "changed", lambda report, _: report.changed, format_count
         yield "edges read", lambda report, _: report.edges_read, format_count
-        yield "of all", lambda report, edges: report.edges_read / max(1, edges), "{:.4f}".format
-        if self._paged:
+        yield "read/edges", lambda report, edges: report.edges_read / max(1, edges), "{:.4f}".format
+        if self._paged:  # what crosses is decided by the device's memory
             yield "pages", lambda report, _: report.counters.pages, format_count
         else:
-            yield "bytes", lambda report, _: report.counters.link_bytes, format_bytes
+            yield "to device", lambda report, _: report.counters.link_bytes, format_bytes
 
     @property
     def _paged(self) -> bool:
         return isinstance(self.session.engine.system.transfer, Unified)
-
-    def _moved(self, counters: Counters) -> str:
-        """Return what crossed the link, or what was touched where the device's memory decides what crosses."""
-        return format_count(counters.pages) if self._paged else format_bytes(counters.link_bytes)
 
     def _sources(self) -> list[str]:
         """Return the vertices that values start from, as the file names them; none where all do."""
@@ -175,20 +156,6 @@ class Outcome:
             f"{format_count(graph.vertices)} vertices, {format_count(graph.edges)} edges at the end; "
             f"system {engine.system.name}, device {engine.device}"
         )
-
-
-def _row(name: str, report: Report, edges: int) -> tuple[str, ...]:
-    return (
-        name,
-        format_count(report.inserted),
-        format_count(report.deleted),
-        format_count(report.ignored),
-        format_seconds(report.update_seconds),
-        format_seconds(report.compute_seconds),
-        format_count(report.changed),
-        format_count(report.edges_read),
-        f"{report.edges_read / max(1, edges):.4f}",
-    )
 
 
 @click.command()

@@ -439,8 +439,8 @@ def quantities(text: str) -> dict[str, list[str]]:
         "compute",
         "changed",
         "edges read",
-        "of all",
-        "bytes",
+        "read/edges",
+        "to device",
     )
     return {
         name: line.strip().removeprefix(name).split()
