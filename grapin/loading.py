@@ -14,6 +14,7 @@ from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph
 from grapin.graph.packed import Allocate
+from grapin.graph.page_store import PageStore
 from grapin.validation import check_choice
 
 _LOG = logging.getLogger("grapin")
@@ -37,6 +38,7 @@ def load(
     in_direction: bool = True,
     allocate: Allocate | None = None,
     strict: bool = False,
+    store: str | PageStore = "packed",
 ) -> Graph:
     """Load a graph as it stands at the end of its file.
 
@@ -61,6 +63,7 @@ def load(
         in_direction: Keep in-neighbours too.
         allocate: Places the edge arrays.
         strict: Refuse batches of which a part would be ignored.
+        store: packed, in host memory, or pages, in a device's memory.
     """
     check_choice("weights", weights, (*WEIGHTS, *_TYPES))
     if isinstance(path, str) and is_specification(path):
@@ -96,6 +99,7 @@ def load(
         allocate=allocate,
         labels=edges.labels,
         strict=strict,
+        store=store,
     )
 
 

@@ -13,18 +13,23 @@ from types import FunctionType
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from numba import typeof
 
 from experiments.lib.assembly import fingerprint
+from grapin.batch import Batch
 from grapin.cache import CacheSettings
 from grapin.device import Query
 from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, next_batch
 from grapin.graph import Graph
+from grapin.graph.page_store import PageStore
 from grapin.kernels import cuda
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.pagerank import query as pagerank
+from grapin.kernels.cuda.pages import arena
+from grapin.kernels.cuda.pages.arena import Arena
 from grapin.kernels.cuda.programs import make_query
 from grapin.kernels.cuda.simulator import Simulator
 from grapin.kernels.rules import rebind
@@ -110,6 +115,60 @@ def catalogue(program: str | None = None, kind: str = "directed") -> Iterator[En
             if identity not in found:
                 found.add(identity)
                 yield entry
+
+
+def page_kernels() -> Iterator[Entry]:
+    """Yield every kernel on graphs in pages, with and without weights, once for each list of types."""
+    found: set[tuple[str, Any]] = set()
+    for weights, one, kind in product(("none", "int32"), STORES_WATCHED, KINDS_WATCHED):
+        watching, binding = Watching(), Binding()
+        _change_in_pages(watching, one, kind, weights)
+        layout = Arena(binding, one, weighted=weights != "none", **_lists_of(kind))
+        for place, types in watching.types.items():
+            name, function = binding.kernels[place]
+            for each in types:
+                identity = fingerprint(function), each
+                if identity not in found:
+                    found.add(identity)
+                    yield Entry(name, "pages", f"{weights}, {layout.store.strategy}", function, each)
+
+
+STORES_WATCHED = (
+    PageStore(strategy="update-centric"),
+    PageStore(strategy="vertex-centric"),
+    PageStore(strategy="update-centric", published=True),
+)
+KINDS_WATCHED = ("directed", "undirected", "out-lists only")
+
+
+def _lists_of(kind: str) -> dict[str, int]:
+    """Return how many lists a vertex has in a graph of this kind, and in how many an edge is."""
+    return {"lists_per_vertex": 2 if kind == "directed" else 1, "sides": 1 if kind == "out-lists only" else 2}
+
+
+def _change_in_pages(backend: Simulator, store: PageStore, kind: str, weights: str) -> None:
+    """Insert, delete and re-weight edges of a small graph, and vertices: by search, and by passes."""
+    weighted = weights != "none"
+
+    def edges(*pairs: tuple[int, int]) -> list[tuple[int, ...]]:
+        return [(*pair, 1 + pair[1]) if weighted else pair for pair in pairs]
+
+    columns = [np.array(column) for column in zip(*edges((0, 1), (1, 2), (2, 3), (3, 3)), strict=True)]
+    with patch.object(arena, "_backend", lambda _device: backend):
+        graph = Graph.from_edges(
+            *columns,
+            vertices=5,
+            directed=kind != "undirected",
+            in_direction=kind != "out-lists only",
+            store=store,
+        )
+        reweighted = edges((2, 3)) if weighted else []
+        new = edges((0, 2), (0, 3), (4, 5))
+        graph.apply(Batch(insert=new, delete=[(0, 1)], reweight=reweighted, insert_vertices=[5]))
+        graph.apply(Batch(delete_vertices=[0]))
+        graph.edge_arrays()
+        with patch.object(Arena, "pages_in_lists", -(10**6)):
+            graph.apply(Batch(delete_vertices=[2]))
 
 
 def shipped() -> set[str]:

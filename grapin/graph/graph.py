@@ -16,6 +16,7 @@ from grapin.graph.change import Applied, Arcs, Asked, Change, and_delete, asked_
 from grapin.graph.check import check_directions
 from grapin.graph.lists import all_arcs, find, incident_arcs
 from grapin.graph.packed import Allocate
+from grapin.graph.page_store import PageStore, page_store
 from grapin.graph.snapshot import Lists, Snapshot, VertexChange, VertexSet
 from grapin.named import NamedBatch
 from grapin.validation import check_choice, check_integer, refuse
@@ -74,6 +75,7 @@ class Graph:
         allocate: Allocate | None = None,
         labels: Labels | None = None,
         strict: bool = False,
+        store: "str | PageStore" = "packed",
     ) -> "Graph":
         """Build a graph from columns of edges in any order.
 
@@ -92,7 +94,9 @@ class Graph:
             allocate: places the edge arrays, see `grapin.graph.packed`.
             labels: the outside names of the vertices.
             strict: refuse batches of which a part would be ignored.
+            store: "packed", in host memory, or "pages", in a device's memory, see `grapin.graph.page_store`.
         """
+        pages = None if store == "packed" else page_store(store)
         check_choice("duplicates", duplicates, build.DUPLICATE_RULES)
         check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
         columns = build.edge_columns(source, target, weight, vertices=vertices, weights=weights)
@@ -119,7 +123,15 @@ class Graph:
             lists.index_hubs()
         edges = int(out.lists.degrees.sum(dtype=np.int64))
         labels = None if labels is None else labels.copy()
-        return cls(out, in_, vertices=VertexSet(columns.vertices), edges=edges, labels=labels, strict=strict)
+        made = cls if pages is None else Graph
+        graph = made(
+            out, in_, vertices=VertexSet(columns.vertices), edges=edges, labels=labels, strict=strict
+        )
+        if pages is None:
+            return graph
+        from grapin.graph.paged import PagedGraph
+
+        return PagedGraph.of(graph, pages)
 
     @classmethod
     def empty(
@@ -133,6 +145,7 @@ class Graph:
         allocate: Allocate | None = None,
         labels: Labels | None = None,
         strict: bool = False,
+        store: "str | PageStore" = "packed",
     ) -> "Graph":
         """Return a graph of `vertices` vertices and no edges; `labels=Labels()` for one that grows by name."""
         return cls.from_edges(
@@ -146,6 +159,7 @@ class Graph:
             allocate=allocate,
             labels=labels,
             strict=strict,
+            store=store,
         )
 
     @property
@@ -287,16 +301,21 @@ class Graph:
         vertices = self._vertices.change(batch)
         naming = self._naming(batch, vertices)
         asked = asked_for(batch, self._vertices, vertices, directed=self.directed, dtype=self.weight_dtype)
+        applied = self._change(asked, vertices, unknown, strict=self.strict if strict is None else strict)
+        if naming is not None and self.labels is not None:
+            self.labels.commit(naming)
+        return applied
+
+    def _change(self, asked: Asked, vertices: VertexChange, unknown: int, *, strict: bool) -> Applied:
+        """Make the changes that a batch asks for, all or none; `unknown` mutations were left out before."""
         if len(vertices.deleted):
             asked = self._with_incident_arcs(asked, vertices)
         for lists in self._directions():
             lists.reserve_vertices(vertices.bound)
         change = resolve(asked, self._out)
-        if self.strict if strict is None else strict:
+        if strict:
             _refuse_ignored(change, vertices)
         self._commit(change, vertices)
-        if naming is not None and self.labels is not None:
-            self.labels.commit(naming)
         return self._applied(change, vertices, unknown)
 
     def copy(self) -> "Graph":

@@ -149,6 +149,7 @@ _OPERATIONS = {
         grid=_grid,
         gridsize=_gridsize,
         popc=_popc,
+        threadfence=_sync_warp,
         blockDim=_module("one_lane.blockDim", x=1),
         gridDim=_module("one_lane.gridDim", x=1),
         threadIdx=_module("one_lane.threadIdx", x=0),
