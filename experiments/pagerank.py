@@ -21,7 +21,7 @@ import grapin
 from experiments.lib.bars import DATA, Bar, figures, kept, sentence, span, told
 from experiments.lib.experiment import Experiment
 from grapin import Graph
-from grapin.kernels.cpu.pagerank.query import PageRankQuery
+from grapin.kernels.cpu.accumulative.query import AccumulativeQuery
 from grapin.programs import PageRank
 from grapin.system import find_system
 from grapin.units import format_count, format_seconds
@@ -87,7 +87,7 @@ def power_iteration(flows: Any, ranks: Ranks, exact: Ranks, error: float) -> tup
 
 def follow(graph: Graph, program: PageRank, part: float, batches: int, seed: int) -> Iterator[Beside]:
     """Apply batches to the graph and measure both on each; the first batch, which compiles, is left out."""
-    query = PageRankQuery(program, find_system("bounded"))
+    query = AccumulativeQuery(program, find_system("bounded"), weight_dtype=None, threads=1)
     query.start(graph.snapshot(), tracing=False)
     exact = query.values()
     size = max(2, int(part * graph.edges))

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
     from grapin.named import NamedBatch
-    from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
+    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
     from grapin.system import System
     from grapin.trace import Trace
 
 _HOMES = {
+    "Accumulative": "grapin.programs",
     "Answer": "grapin.engine",
     "AnswersLost": "grapin.errors",
     "Applied": "grapin.graph",
@@ -79,6 +80,7 @@ __all__ = [
     "BFS",
     "SSSP",
     "SSWP",
+    "Accumulative",
     "Answer",
     "AnswersLost",
     "Applied",

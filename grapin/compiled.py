@@ -32,7 +32,7 @@ from numba.core.sigutils import normalize_signature
 from grapin.compilations import NOT_KEPT, Compilation, compilations, tally, watchers
 from grapin.machine_code import MachineCode
 
-__all__ = ["PLAIN", "compilations", "compiled", "compiled_parallel", "inlined", "kernel", "rule"]
+__all__ = ["PLAIN", "compilations", "compiled", "compiled_parallel", "inlined", "kernel", "rule", "summing"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -249,6 +249,11 @@ def kernel(function: F) -> F:
     short list. `_nrt` is Numba's name for the run-time part that allocates and counts.
     """
     return _compile(function, _nrt=False)
+
+
+def summing(function: F) -> F:
+    """Compile a kernel whose sums of floats may be added up in any order, and so several terms at once."""
+    return _compile(function, _nrt=False, fastmath={"reassoc", "nsz", "contract"})
 
 
 def inlined(function: F) -> F:

@@ -39,6 +39,17 @@ class Schedule(StrEnum):
     """As suits the device: by key on a CPU; near-far for `bounded` and in rounds for the others on a GPU."""
 
 
+class Objective(StrEnum):
+    """What a repair spares where it may choose: accumulative programs can push few residuals, or many at once."""
+
+    DEVICE = "device"
+    """As suits the device: bytes where lists cross a link, time where they lie in its memory."""
+    BYTES = "bytes"
+    """Few edges, in more rounds."""
+    TIME = "time"
+    """Few rounds, in the order of memory."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Transfer(Part):
     """How the lists of an iteration reach the device; its numbers are settings."""
@@ -161,6 +172,7 @@ class System:
     cache: CachePolicy = "none"
     """Which lists the device keeps a copy of, where it is given room for a cache; see `grapin.cache`."""
     schedule: Schedule = Schedule.DEVICE
+    objective: Objective = Objective.DEVICE
 
     @property
     def runs(self) -> bool:
@@ -281,5 +293,6 @@ def find_runnable(name: str | System) -> System:
 
 
 def recorder(repair: Repair) -> System:
-    """Return the system that is run to record which lists are read by all that repair this way."""
-    return next(one for one in _PRESETS if one.repair is repair and one.runs)
+    """Return the system that is run to record which lists are read by all that repair this way, over a link."""
+    found = next(one for one in _PRESETS if one.repair is repair and one.runs)
+    return replace(found, objective=Objective.BYTES)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+import numpy as np
+
 from grapin.errors import GrapinError, InvalidArgument
 
 
@@ -25,6 +27,11 @@ def check_integer(name: str, value: Any, *, least: int | None = None, most: int 
     if most is not None and number > most:
         refuse(name, number, f"be at most {most}")
     return number
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number, of Python or of NumPy; True is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def check_fraction(name: str, value: Any) -> float:

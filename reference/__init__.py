@@ -1,17 +1,17 @@
 """The reference: plain NumPy, obviously right, the judge of everything else.
 
-`ReferenceGraph` says what batches mean; `bfs`, `sssp`, `sswp`, `connected_components` and `pagerank` compute
-answers from scratch; the verifiers accept every legal answer, parents included, and name what is wrong.
+`ReferenceGraph` says what batches mean; `bfs`, `sssp`, `sswp`, `connected_components`, `pagerank` and `accumulate`
+compute answers from scratch; the verifiers accept every legal answer, parents included, and name what is wrong.
 """
 
+from grapin.reference.accumulative import accumulate, pagerank, verify_accumulative, verify_pagerank
 from grapin.reference.arcs import Arcs, EdgeSource
 from grapin.reference.graph import Arc, Changes, ReferenceGraph, Weight
-from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, pagerank, sssp, sswp
+from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, sssp, sswp
 from grapin.reference.verify import (
     NO_PARENT,
     verify_bfs,
     verify_components,
-    verify_pagerank,
     verify_sssp,
     verify_sswp,
 )
@@ -26,11 +26,13 @@ __all__ = [
     "EdgeSource",
     "ReferenceGraph",
     "Weight",
+    "accumulate",
     "bfs",
     "connected_components",
     "pagerank",
     "sssp",
     "sswp",
+    "verify_accumulative",
     "verify_bfs",
     "verify_components",
     "verify_pagerank",

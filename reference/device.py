@@ -14,11 +14,11 @@ from grapin.device import Query
 from grapin.errors import InvalidArgument, WrongAnswer
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Lists, Snapshot
-from grapin.programs.pagerank import PageRank
+from grapin.programs.accumulative import Accumulative
 from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, UNREACHED, starting_values
+from grapin.reference.accumulative import accumulate
 from grapin.reference.arcs import Arcs
-from grapin.reference.programs import pagerank
 from grapin.reference.verify import NO_PARENT
 from grapin.system import System
 
@@ -36,9 +36,9 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     """Prepare one program; the reference has one way to compute, whatever the system."""
     if isinstance(program, Monotone):
         return ReferenceMonotone(program, real=_real(program, weight_dtype))
-    if isinstance(program, PageRank):
-        return ReferencePageRank(program)
-    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
+    if isinstance(program, Accumulative):
+        return ReferenceAccumulative(program)
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
 
 
 class _FromNothing:
@@ -154,10 +154,10 @@ class ReferenceMonotone(_FromNothing):
         return list(arcs.weight) if self._real else [int(weight) for weight in arcs.weight]
 
 
-class ReferencePageRank(_FromNothing):
-    """PageRank to machine precision."""
+class ReferenceAccumulative(_FromNothing):
+    """Sums to machine precision."""
 
-    def __init__(self, program: PageRank) -> None:
+    def __init__(self, program: Accumulative) -> None:
         super().__init__()
         self.program = program
 
@@ -166,8 +166,8 @@ class ReferencePageRank(_FromNothing):
         return bool(self._values[vertex] > 0)
 
     def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        ranks = pagerank(_arcs(snapshot), self.program.damping)
-        return ranks, np.full(snapshot.bound, NO_PARENT, np.int32)
+        values = accumulate(_arcs(snapshot), self.program)
+        return values, np.full(snapshot.bound, NO_PARENT, np.int32)
 
 
 def _real(program: Monotone, weight_dtype: Any) -> bool:

@@ -9,8 +9,6 @@ A rule is monotone (a better value never makes a worse offer) and extensive (an 
 value it was made from). So the best value of a vertex is the best over all paths, whatever the order in which
 edges are looked at, and going round a cycle never pays. Both hold for 32-bit float sums too, because rounding
 keeps order: the distance is the smallest of the sums added up from the source onwards, each step rounded.
-
-PageRank from scratch: every vertex passes on what it has, again and again, until the ranks stand still.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +20,6 @@ from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
 from grapin.reference.arcs import Arcs, EdgeSource
-from grapin.validation import refuse
 
 UNREACHED = int(np.iinfo(np.int64).max)
 """Depth, distance or label of a vertex that is not reached or does not exist; infinity with float weights."""
@@ -142,48 +139,3 @@ def _fixed_point(arcs: Arcs, rule: Rule, values: Values) -> Values:
         if np.array_equal(better, values):
             return values
         values = better
-
-
-STANDS_STILL = 1e-14
-"""Ranks are done when a round moves less than this part of their sum, about what float64 can tell apart."""
-
-
-def pagerank(graph: EdgeSource, damping: float = 0.85) -> NDArray[np.float64]:
-    """Return each vertex's rank; the ranks of the existing vertices sum to 1, others have 0.
-
-    Solves y = 1 + damping * P'y, where P splits a vertex's amount evenly over its out-edges and a vertex
-    without out-edges passes nothing on, then scales y to sum 1. That equals the usual definition in which
-    such a vertex passes its rank on to all vertices evenly: the even share only scales the constant term.
-    """
-    if not 0.0 <= damping < 1.0:
-        refuse("damping", damping, "be at least 0 and below 1")
-    arcs = Arcs.of(graph)
-    base = arcs.existing.astype(np.float64)
-    if not base.any():
-        return base
-    amounts = base
-    while True:
-        passed_on = base + damping * _pass_on(arcs, amounts)
-        if np.abs(passed_on - amounts).sum() <= STANDS_STILL * passed_on.sum():
-            ranks: NDArray[np.float64] = passed_on / passed_on.sum()
-            return ranks
-        amounts = passed_on
-
-
-def pagerank_step(
-    graph: EdgeSource, ranks: NDArray[np.float64], damping: float = 0.85
-) -> NDArray[np.float64]:
-    """Return the ranks after a step: `damping` of each along its out-edges, or evenly without any, the rest evenly."""
-    arcs = Arcs.of(graph)
-    dangling = arcs.existing & (np.bincount(arcs.source, minlength=arcs.bound) == 0)
-    even = (1.0 - damping + damping * ranks[dangling].sum()) / max(int(arcs.existing.sum()), 1)
-    step: NDArray[np.float64] = np.where(arcs.existing, even + damping * _pass_on(arcs, ranks), 0.0)
-    return step
-
-
-def _pass_on(arcs: Arcs, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    degrees = np.bincount(arcs.source, minlength=arcs.bound)
-    shares = amounts[arcs.source] / degrees[arcs.source]
-    received = np.zeros(arcs.bound)
-    np.add.at(received, arcs.target, shares)
-    return received

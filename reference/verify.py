@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from grapin.errors import WrongAnswer
 from grapin.reference import programs
 from grapin.reference.arcs import Arcs, EdgeSource
-from grapin.reference.programs import Rule, Sources, Values, connected_components, pagerank
+from grapin.reference.programs import Rule, Sources, Values, connected_components
 
 NO_PARENT = -1
 """The parent of a source, of a component's smallest vertex, and of a vertex that is not reached."""
@@ -81,48 +81,6 @@ def verify_components(graph: EdgeSource, labels: ArrayLike, parents: ArrayLike |
         roots = got == np.arange(arcs.bound)
         origin = _one_each("parents", parents, arcs, np.int64)
         _verify_parents(arcs, programs.smallest_label(), got, origin, roots)
-
-
-def verify_pagerank(
-    graph: EdgeSource,
-    ranks: ArrayLike,
-    damping: float = 0.85,
-    *,
-    largest_error: float = 1e-6,
-    total_error: float = 1e-5,
-) -> None:
-    """Raise `WrongAnswer` if a rank is off by more than `largest_error`, or all by `total_error` in sum.
-
-    One step of the power iteration may prove both; where it does not, ranks are compared with the reference's.
-    """
-    arcs = Arcs.of(graph)
-    got = _one_each("ranks", ranks, arcs, np.float64)
-    if error_of_ranks(arcs, got, damping) <= min(largest_error, total_error):
-        return
-    expected = pagerank(arcs, damping)
-    errors = np.abs(got - expected)
-    wrong = ~(errors <= largest_error)
-    if wrong.any():
-        vertex = int(np.argmax(wrong))
-        raise WrongAnswer(
-            f"vertex {vertex} has {got[vertex]}, expected {expected[vertex]} within {largest_error}"
-        )
-    if errors.sum() > total_error:
-        raise WrongAnswer(f"ranks are off by {errors.sum()} in sum, expected at most {total_error}")
-
-
-def error_of_ranks(graph: EdgeSource, ranks: NDArray[np.float64], damping: float) -> float:
-    """Return by how much ranks may be off in sum, as one step of the power iteration tells.
-
-    A step G brings any x and the true ranks y = Gy closer by the factor `damping` in sum: every vertex passes on what
-    it has, and no more. So |x - y| <= |x - Gx| + |Gx - Gy| <= |x - Gx| + damping |x - y|, and |x - y| is at most
-    |x - Gx| / (1 - damping). What adding up may round, at most one unit in the last place a term, is on top.
-    """
-    arcs = Arcs.of(graph)
-    moved = np.abs(ranks - programs.pagerank_step(arcs, ranks, damping)).sum()
-    terms = np.bincount(arcs.target, minlength=1).max() + np.log2(arcs.bound + 1) + 8
-    rounded = np.finfo(np.float64).eps * terms * np.abs(ranks).sum()
-    return float((moved + rounded) / (1 - damping))
 
 
 def _verify_paths(arcs: Arcs, rule: Rule, sources: Sources, values: ArrayLike, parents: ArrayLike) -> None:

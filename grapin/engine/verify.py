@@ -16,7 +16,7 @@ from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.graph.snapshot import Snapshot
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, Monotone, PageRank
+from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone
 from grapin.reference import device as reference_device
 from grapin.reference.verify import check_forest
 from grapin.system import find_system
@@ -31,14 +31,8 @@ _WITH_SOURCES: dict[type, Any] = {
 def verify_answer(answer: Answer, graph: Graph) -> None:
     """Raise `WrongAnswer`, naming the vertex, unless the answer is right for the graph as it is now."""
     program = answer.program
-    if isinstance(program, PageRank):
-        reference.verify_pagerank(
-            graph,
-            answer.values,
-            program.damping,
-            largest_error=program.tolerance,
-            total_error=program.tolerance,
-        )
+    if isinstance(program, Accumulative):
+        reference.verify_accumulative(graph, program, answer.values, program.tolerance)
         return
     assert isinstance(program, Monotone)
     values, parents = answer.values, answer.parents

@@ -17,7 +17,7 @@ from grapin.engine import Answer
 from grapin.networkx.mirrors import Mirror
 from grapin.networkx.weights import Refused
 from grapin.programs import BFS, SSSP, ConnectedComponents, PageRank
-from grapin.programs.pagerank import LEAST_TOLERANCE
+from grapin.programs.accumulative import LEAST_TOLERANCE
 from grapin.programs.starting import UNREACHED
 
 Lengths = dict[Any, int | float]

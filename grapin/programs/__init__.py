@@ -3,8 +3,9 @@
 import inspect
 
 from grapin.errors import InvalidArgument
+from grapin.programs.accumulative import Accumulative, check_rule
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.pagerank import PageRank, check_subclass
+from grapin.programs.pagerank import PageRank
 from grapin.programs.program import Monotone, Program, check_class
 from grapin.user_code import is_user_code, load_user_code
 from grapin.validation import check_choice
@@ -14,6 +15,7 @@ __all__ = [
     "PROGRAMS",
     "SSSP",
     "SSWP",
+    "Accumulative",
     "ConnectedComponents",
     "Monotone",
     "PageRank",
@@ -35,7 +37,9 @@ def find_program(name: str) -> type[Program]:
     if inspect.isclass(found) and issubclass(found, Monotone):
         check_class(found)
         return found
-    if inspect.isclass(found) and issubclass(found, PageRank):
-        check_subclass(found)
+    if inspect.isclass(found) and issubclass(found, Accumulative):
+        check_rule(found)
         return found
-    raise InvalidArgument(f"program={name!r} must name a subclass of grapin.Monotone in the file")
+    raise InvalidArgument(
+        f"program={name!r} must name a subclass of grapin.Monotone or grapin.Accumulative in the file"
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from grapin.errors import BrokenRule, InvalidArgument
 from grapin.graph import Graph
-from grapin.programs.pagerank import PageRank, check_pagerank
+from grapin.programs.accumulative import Accumulative, check_rule
 from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, starting_values
 
@@ -27,11 +27,13 @@ _NEARBY = 1 / 1024
 
 def check_program(program: Program, graph: Graph) -> None:
     """Raise `InvalidArgument` unless the program can be kept fresh on this graph."""
-    if isinstance(program, PageRank):
-        check_pagerank(program)
+    if isinstance(program, Accumulative):
+        check_rule(type(program))
+        program.check_settings()
+        program.check_base(graph.bound, graph.alive())
         return
     if not isinstance(program, Monotone):
-        raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
+        raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
     for vertex in program.sources:
         if not graph.has_vertex(vertex):
             raise InvalidArgument(f"source={vertex} must be a vertex of the graph")

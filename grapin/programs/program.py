@@ -6,7 +6,8 @@ reliability are of this kind. What makes repair possible, and what `check_monoto
 improves a value (`edge(value, weight)` is not better than `value`) and keeps order (a better value makes an offer
 that is at least as good).
 
-`PageRank` is the one program of another kind: a sum over in-edges that shrinks along paths.
+An **accumulative** program (`accumulative.py`) gives each vertex a sum over in-edges that shrinks along paths, such as
+PageRank.
 
 A program of your own is a class like the ones beside this file: plain Python, no Numba.
 """
@@ -78,7 +79,7 @@ class Monotone(Program):
 
 def check_class(kind: type[Monotone]) -> None:
     """Raise `InvalidArgument` unless a class says all that a monotone program must say, in words that exist."""
-    _check_names(kind)
+    check_names(kind, Monotone)
     if not isinstance(getattr(kind, "name", None), str) or not kind.name:
         raise InvalidArgument(
             f"{kind.__name__}.name must be given: how reports call it, such as 'my-program'"
@@ -91,10 +92,10 @@ def check_class(kind: type[Monotone]) -> None:
             refuse(f"{kind.__name__}.{name}", getattr(kind, name), "be True or False")
 
 
-def _check_names(kind: type[Monotone]) -> None:
+def check_names(kind: type[Program], family: type[Program]) -> None:
     """Refuse what is nearly the name of something that a program may say: a slip would leave the default in force."""
-    known = {name for name in (*vars(Monotone), "name") if not name.startswith("_")}
-    own = [cls for cls in kind.__mro__ if issubclass(cls, Monotone) and cls is not Monotone]
+    known = {name for name in (*vars(family), "name") if not name.startswith("_")}
+    own = [cls for cls in kind.__mro__ if issubclass(cls, family) and cls is not family]
     for name in (name for cls in own for name in vars(cls) if name not in known and name[0] != "_"):
         suggestion = nearest(name, known, _LIKE_A_SLIP)
         if suggestion:

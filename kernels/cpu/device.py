@@ -5,10 +5,10 @@ from typing import Any
 from grapin.cache import CacheSettings
 from grapin.device import Query
 from grapin.errors import InvalidArgument
+from grapin.kernels.cpu.accumulative.query import AccumulativeQuery
 from grapin.kernels.cpu.copies import HostCache
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
-from grapin.kernels.cpu.pagerank.query import PageRankQuery
-from grapin.programs import Monotone, PageRank, Program
+from grapin.programs import Accumulative, Monotone, Program
 from grapin.system import System
 
 name = "cpu"
@@ -23,9 +23,9 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
         return MonotoneQuery(program, system, weight_dtype=weight_dtype, directed=directed, threads=threads)
-    if isinstance(program, PageRank):
-        return PageRankQuery(program, system)
-    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
+    if isinstance(program, Accumulative):
+        return AccumulativeQuery(program, system, weight_dtype=weight_dtype, threads=threads)
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
 
 
 def cache(settings: CacheSettings, system: System, *, arrays: int, weight_dtype: Any) -> HostCache:  # noqa: ARG001

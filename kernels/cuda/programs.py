@@ -19,4 +19,4 @@ def make_query(
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
     if isinstance(program, PageRank):
         return PageRankQuery(backend, program, system)
-    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank")
+    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank on this device")

@@ -7,10 +7,10 @@ import pytest
 
 from grapin import Batch, ConnectedComponents, Graph, PageRank
 from grapin.graph.lists import commit
+from grapin.kernels.cpu.accumulative import push
+from grapin.kernels.cpu.accumulative.query import AccumulativeQuery
 from grapin.kernels.cpu.lists import arrays_of
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
-from grapin.kernels.cpu.pagerank import push
-from grapin.kernels.cpu.pagerank.query import PageRankQuery
 from grapin.system import SYSTEMS
 
 
@@ -19,14 +19,20 @@ def follow(graph: Graph) -> list[Any]:
     bounded = SYSTEMS["bounded"]
     dtype, directed = graph.weight_dtype, graph.directed
     labels = MonotoneQuery(ConnectedComponents(), bounded, weight_dtype=dtype, directed=directed, threads=1)
-    queries = (labels, PageRankQuery(PageRank(), bounded))
+    queries = (labels, AccumulativeQuery(PageRank(), bounded, weight_dtype=dtype, threads=1))
     for query in queries:
         query.start(graph.snapshot(), tracing=False)
     for batch in (Batch(insert_vertices=[graph.bound]), Batch(delete_vertices=[graph.bound])):
         applied = graph.apply(batch)
         for query in queries:
             query.repair(graph.snapshot(), applied, tracing=False)
-    compiled: tuple[Any, ...] = (*vars(labels._kernels).values(), commit, push.push_best)
+    compiled: tuple[Any, ...] = (
+        *vars(labels._kernels).values(),
+        commit,
+        push.push_round,
+        push.renew,
+        push.change,
+    )
     return [list(each.signatures) for each in compiled]
 
 

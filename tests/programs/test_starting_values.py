@@ -12,7 +12,6 @@ from grapin.cli.main import main
 from grapin.device import device
 from grapin.engine.verify import verify_answer
 from grapin.errors import InvalidArgument, ValueOverflow
-from grapin.programs import find_program
 from grapin.programs.starting import LARGEST, UNREACHED, source_arrays
 from grapin.system import find_system
 
@@ -251,66 +250,3 @@ def test_a_name_in_a_file_may_be_auto_where_it_stands_with_others(tmp_path: Any)
     file = tmp_path / "names.csv"
     file.write_text("source,target\n" + "auto,one\none,two\ntwo,three\n" * 3)
     assert main(["run", str(file), "--batches", "1", "--batch-size", "1", "--source", "auto,two"]) == 0
-
-
-KATZ = """
-import grapin
-
-class Katz(grapin.PageRank):
-    name = "katz"
-    {more}
-"""
-
-
-@pytest.mark.parametrize("more", ["damping = 0.5", "def edge(value, weight): return value"])
-def test_a_page_rank_with_a_rule_of_its_own_is_refused_in_a_sentence(more: str, tmp_path: Any) -> None:
-    file = tmp_path / "katz.py"
-    file.write_text(KATZ.format(more=more))
-    named = more.removeprefix("def ").split()[0].split("(")[0]
-    with pytest.raises(InvalidArgument, match=rf"Katz\.{named} must be left out: .* computed as PageRank is"):
-        find_program(f"{file}:Katz")
-    kind = type("Katz", (grapin.PageRank,), {"name": "katz", named: 0.5})
-    with pytest.raises(InvalidArgument, match=rf"Katz\.{named} must be left out"):
-        kind()
-
-
-def test_a_program_that_is_neither_monotone_nor_page_rank_is_refused_by_every_device() -> None:
-    class Katz(grapin.programs.Program):
-        name = "katz"
-        damping, tolerance = 0.5, 1e-3
-
-    assert not hasattr(grapin, "Accumulative")
-    assert "Accumulative" not in dir(grapin)
-    with pytest.raises(InvalidArgument, match="must be a Monotone program or PageRank"):
-        grapin.Engine(a_graph("none"), Katz())
-    for name in DEVICES:
-        query = device(name).query
-        with pytest.raises(InvalidArgument, match="must be a Monotone program or PageRank"):
-            query(Katz(), find_system("bounded"), weight_dtype=None, directed=True, threads=1)
-
-
-def test_a_page_rank_that_sets_its_own_damping_past_the_limits_is_refused() -> None:
-    class Katz(grapin.PageRank):
-        name = "katz"
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.damping = 1.5
-
-    with pytest.raises(InvalidArgument, match=r"damping=1\.5 must be at least 0 and below 1"):
-        grapin.Engine(a_graph("none"), Katz())
-
-
-def test_a_page_rank_with_another_name_and_defaults_is_page_rank() -> None:
-    class Slow(grapin.PageRank):
-        """PageRank as one wants it."""
-
-        name = "slow"
-
-        def __init__(self) -> None:
-            super().__init__(damping=0.5, tolerance=1e-6)
-
-    graph = a_graph("none")
-    engine = grapin.Engine(graph, Slow())
-    assert repr(engine.answers[0].program) == "Slow(damping=0.5, tolerance=1e-06)"
-    verify_answer(engine.answers[0], graph)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grapin import WrongAnswer, reference
 from grapin.reference import NO_PARENT, UNREACHED, ReferenceGraph
-from grapin.reference.verify import error_of_ranks
+from grapin.reference.accumulative import error_of_ranks
 from grapin.testing import graphs
 
 Answer = tuple[NDArray[Any], NDArray[np.int64]]

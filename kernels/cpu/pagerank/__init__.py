@@ -1,1 +1,0 @@
-"""PageRank on the CPU: residuals kept between batches and pushed where they are worth most."""
