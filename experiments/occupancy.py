@@ -8,12 +8,13 @@ import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.lib.assembly import Needs, assemble, to_ptx
+from experiments.lib.assembly import Needs, assemble
 from experiments.lib.bars import Bar, figures, kept, percents, sentence, span, told
 from experiments.lib.experiment import Experiment
 from experiments.lib.kernel_catalogue import Entry, catalogue
 from experiments.lib.multiprocessors import LIMITS, occupancy
 from grapin.cli.tables import print_table
+from grapin.kernels.cuda.assembly import to_ptx
 from grapin.kernels.cuda.backend import THREADS
 from grapin.progress import progress
 

@@ -70,8 +70,16 @@ SOURCES_OF_ONE_LANE = _digest_of_sources(
     ("compiled.py", "machine_code.py", "kernels/*.py", "kernels/cuda/**/*.py")
 )
 """The same for the kernels of `cuda`, where they are compiled for the CPU."""
-_STAMPS = (("grapin.sim.", SOURCES_OF_MODEL), ("grapin.kernels.cuda.", SOURCES_OF_ONE_LANE))
-"""By package, what its machine code depends on; anything else depends on `SOURCES`."""
+SOURCES_OF_VIRTUAL_GPU = _digest_of_sources(
+    ("compiled.py", "machine_code.py", "units.py", "graph/packed.py", "kernels/cuda/vgpu/*.py")
+)
+"""The same for what executes a GPU's code."""
+_STAMPS = (
+    ("grapin.sim.", SOURCES_OF_MODEL),
+    ("grapin.kernels.cuda.vgpu.", SOURCES_OF_VIRTUAL_GPU),
+    ("grapin.kernels.cuda.", SOURCES_OF_ONE_LANE),
+)
+"""By package, the first that fits, what its machine code depends on; anything else depends on `SOURCES`."""
 
 
 class _Kept(MachineCode):

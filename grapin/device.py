@@ -92,6 +92,7 @@ DEVICES = {
     "cpu": "grapin.kernels.cpu.device",
     "onelane": "grapin.kernels.cuda.one_lane",
     "cudasim": "grapin.kernels.cuda.simulated",
+    "vgpu": "grapin.kernels.cuda.vgpu.device",
     "reference": "grapin.reference.device",
 }
 """Where each device lives; a new one is one module with the names of `grapin.device.Device`."""

@@ -88,14 +88,8 @@ class MachineCode:
             return
         name = self._name(signature, compiled.codegen)
         payload = dumps(compiled._reduce())  # noqa: SLF001
-        temporary = self._write / f"{name}.{uuid.uuid4().hex}"
         try:
-            self._write.mkdir(parents=True, exist_ok=True)
-            try:
-                temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
-                temporary.replace(self._write / name)
-            finally:
-                temporary.unlink(missing_ok=True)
+            _write(self._write / name, payload)
             for old in self._write.glob(f"{glob.escape(self._base)}-*{_SUFFIX}"):
                 if not old.name.startswith(f"{self._base}-{self._sources}-"):
                     old.unlink(missing_ok=True)
@@ -109,6 +103,39 @@ class MachineCode:
         key = repr((kinds, self._function, codegen.magic_tuple(), versions, settings))
         digest = hashlib.sha256(key.encode()).hexdigest()[:_DIGITS]
         return f"{self._base}-{self._sources}-{digest}{_SUFFIX}"
+
+
+def kept_file(path: Path | None) -> bytes | None:
+    """Return what was kept in a file; None when there is none, or it is damaged."""
+    try:
+        content = b"" if path is None else path.read_bytes()
+    except OSError:
+        return None
+    kept = content[_DIGEST:]
+    return kept if content and hashlib.sha256(kept).digest() == content[:_DIGEST] else None
+
+
+def keep_file(path: Path | None, content: bytes) -> None:
+    """Keep something in a file if that can be: whoever finds none makes it again."""
+    if path is not None:
+        with suppress(OSError):
+            _write(path, content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all, its digest first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def folder_of(function: Any) -> Path | None:
+    """Return the folder where what is made for a function's file is kept; None where none can be written."""
+    return _folders(function, Path(function.__code__.co_filename))[0]
 
 
 def _folders(function: Any, path: Path) -> tuple[Path | None, tuple[Path, ...]]:

@@ -16,7 +16,6 @@ from unittest.mock import patch
 import numpy as np
 from numba import typeof
 
-from experiments.lib.assembly import fingerprint
 from grapin.batch import Batch
 from grapin.cache import CacheSettings
 from grapin.device import Query
@@ -24,6 +23,7 @@ from grapin.engine.selftest import BATCHES, PROGRAMS, VERTICES_FROM, hub_graph, 
 from grapin.graph import Graph
 from grapin.graph.page_store import PageStore
 from grapin.kernels import cuda
+from grapin.kernels.cuda.assembly import fingerprint
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.compiled import Compiler

@@ -28,13 +28,14 @@ _LIBRARIES = {
     "plotly": ("the report of grapin demo", "report"),
     "matplotlib": ("--plot, figures of experiments", "plot"),
     "distributed": ("--cluster: work on a Dask cluster", "cluster"),
-    "numba-cuda": ("devices cuda and cudasim", "cudasim"),
+    "numba-cuda": ("devices cuda, vgpu and cudasim", "vgpu"),
     "cupy-cuda12x": ("device cuda with a driver for CUDA 12", "cuda12"),
     "cupy-cuda13x": ("device cuda with a driver for CUDA 13", "cuda13"),
 }
 """What each library is for, and the extra that installs it."""
-_SCALES = {"cuda": 14, "cudasim": 5}
-"""How large the self-test's graphs are, as powers of two: a GPU should be busy, a simulator done within minutes."""
+_SCALES = {"cuda": 14, "vgpu": 6, "cudasim": 5}
+"""How large the self-test's graphs are, as powers of two: a GPU should be busy, what stands for one done within
+minutes."""
 _USUAL_SCALE = 10
 
 

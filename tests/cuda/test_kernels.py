@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
-from experiments.lib.assembly import _compiled as compiled_ptx
-from experiments.lib.assembly import assemble, to_each_ptx, to_ptx
+from experiments.lib.assembly import assemble
 from experiments.lib.kernel_catalogue import Entry, catalogue, page_kernels, shipped
 from experiments.lib.multiprocessors import LIMITS
 from experiments.occupancy import LEAST_OCCUPIED, occupied
 from grapin.engine.selftest import PROGRAMS
+from grapin.kernels.cuda.assembly import compile_kernel, to_each_ptx, to_ptx
 
 DEEP = os.environ.get("GRAPIN_PROFILE") == "deep"
 COMMON = (8, 0)
@@ -87,6 +87,6 @@ def test_a_kernel_compiled_for_one_gpu_after_another_is_what_is_compiled_for_it_
     entry = kernels_of("bfs")[0]
     kernel, types = entry.function, entry.types
     chosen = [COMMON, min(LIMITS), max(LIMITS)]
-    together = dict(compiled_ptx(kernel, types, chosen))
-    assert together == {one: ptx for each in chosen for one, ptx in compiled_ptx(kernel, types, [each])}
+    together = dict(compile_kernel(kernel, types, chosen))
+    assert together == {one: ptx for each in chosen for one, ptx in compile_kernel(kernel, types, [each])}
     assert len(set(together.values())) == len(chosen)

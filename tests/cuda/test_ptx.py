@@ -1,4 +1,4 @@
-"""Executed from its PTX, every kernel does what it does in the simulator: answers equal the reference's."""
+"""On the virtual GPU every kernel does what the reference does: as compiled, under many schedules and weak memory."""
 
 import os
 from collections.abc import Iterator
@@ -10,15 +10,16 @@ from cache_checking import check_mending, check_moves
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba import cuda
-from ptxsim_backend import Ptx, missing
-from ptxsim_device import BACKEND
 
 import grapin
 from grapin.cache import CacheSettings
-from grapin.device import DEVICES
 from grapin.engine.selftest import PROGRAMS, selftest
 from grapin.engine.verify import verify_answer, verify_engine
+from grapin.kernels.cuda.assembly import missing
 from grapin.kernels.cuda.backend import Shape
+from grapin.kernels.cuda.vgpu.backend import VirtualBackend
+from grapin.kernels.cuda.vgpu.device import backend
+from grapin.kernels.cuda.vgpu.gpu import SCHEDULES, KernelFault, Options
 from grapin.programs import Program
 from grapin.system import RUNNABLE, SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
@@ -33,15 +34,31 @@ DIRECTED = [True, False] if DEEP else [True]
 ONE_A_REPAIR = {SYSTEMS[name].repair: name for name in reversed(RUNNABLE)}
 TRIED = list(RUNNABLE) if DEEP else list(ONE_A_REPAIR.values())
 SHAPES = [Shape(1, 32), Shape(2, 64), Shape(3, 128)]
-QUANTA = [0, 1, 8, 64]
-"""How many accesses a warp makes before another may run; 0 lets it run until it has to wait."""
+MOST_STEPS = 20_000_000
+"""A launch of a test that takes so many steps will never end."""
+BACKEND = backend()
+options = st.builds(
+    Options,
+    schedule=st.sampled_from(list(SCHEDULES)),
+    seed=st.integers(0, 2**31),
+    quantum=st.sampled_from([1, 8, 64]),
+    weak=st.booleans(),
+    most_steps=st.just(MOST_STEPS),
+)
+"""How launches are executed: who runs when, how long, and what memory promises."""
 
 
 @pytest.fixture(autouse=True)
-def _listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(DEVICES, "ptxsim", "ptxsim_device")
+def _as_before() -> Iterator[None]:
+    before = BACKEND.shape, BACKEND.gpu.options
     yield
-    BACKEND.shape = Shape(2, 64)
+    BACKEND.shape, BACKEND.gpu.options = before
+
+
+def choose(data: st.DataObject) -> None:
+    """Draw a shape of launches and how they are executed."""
+    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
+    BACKEND.gpu.options = data.draw(options, label="options")
 
 
 def made_for(program: Program, graph: grapin.Graph) -> Program:
@@ -66,10 +83,8 @@ def test_after_any_stream_compiled_kernels_give_the_reference_answer(
     mutations: MutationStream = data.draw(streams, label="mutations")
     graph = grapin.Graph.from_edges(**mutations.start)
     assume(graph.vertices)
-    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
-    BACKEND.quantum = data.draw(st.sampled_from(QUANTA), label="quantum")
-    BACKEND.seed = data.draw(st.integers(1, 2**31), label="seed")
-    engine = grapin.Engine(graph, made_for(PROGRAMS[name], graph), system=system, device="ptxsim")
+    choose(data)
+    engine = grapin.Engine(graph, made_for(PROGRAMS[name], graph), system=system, device="vgpu")
     verify_answer(engine.answers[0], graph)
     for batch in mutations.batches:
         engine.apply(batch)
@@ -78,10 +93,11 @@ def test_after_any_stream_compiled_kernels_give_the_reference_answer(
 
 @pytest.mark.parametrize("system", ["bounded", "grapin-recomp"])
 def test_a_list_that_the_last_lane_of_a_warp_looks_up_is_read_once(system: str) -> None:
-    BACKEND.shape, BACKEND.quantum, BACKEND.seed = Shape(1, 32), 0, 1
+    BACKEND.shape = Shape(1, 32)
+    BACKEND.gpu.set(quantum=1 << 20)
     sources = np.repeat(np.arange(32), 20)  # lists alike, so that all are pushed at once, each by its lane
     graph = grapin.Graph.from_edges(sources, np.tile(np.arange(20), 32))
-    engine = grapin.Engine(graph, PROGRAMS["pagerank"], system=system, device="ptxsim")
+    engine = grapin.Engine(graph, PROGRAMS["pagerank"], system=system, device="vgpu")
     verify_answer(engine.answers[0], graph)
 
 
@@ -95,14 +111,12 @@ def test_compiled_kernels_read_and_keep_copies_in_a_cache(
     mutations: MutationStream = data.draw(mutation_streams(weights="int32", directed=True), label="mutations")
     graph = grapin.Graph.from_edges(**mutations.start)
     assume(graph.vertices)
-    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
-    BACKEND.quantum = data.draw(st.sampled_from(QUANTA), label="quantum")
-    BACKEND.seed = data.draw(st.integers(1, 2**31), label="seed")
+    choose(data)
     room = CacheSettings(
         SYSTEMS[system].cache, data.draw(st.integers(40, 600), label="capacity"), chunk=160, window=2
     )
     program = made_for(PROGRAMS[name], graph)
-    engine = grapin.Engine(graph, program, system=system, device="ptxsim", cache=room)
+    engine = grapin.Engine(graph, program, system=system, device="vgpu", cache=room)
     verify_engine(engine)
     for batch in mutations.batches:
         engine.apply(batch)
@@ -112,8 +126,7 @@ def test_compiled_kernels_read_and_keep_copies_in_a_cache(
 @given(data=st.data())
 @settings(max_examples=1000 if DEEP else 10)
 def test_compiled_kernels_move_and_mend_copies_as_the_cpu_does(data: st.DataObject) -> None:
-    BACKEND.shape = data.draw(st.sampled_from(SHAPES), label="shape")
-    BACKEND.quantum = data.draw(st.sampled_from(QUANTA), label="quantum")
+    choose(data)
     check_moves(BACKEND, data)
     check_mending(BACKEND, data)
 
@@ -122,7 +135,7 @@ def test_compiled_kernels_move_and_mend_copies_as_the_cpu_does(data: st.DataObje
 def test_lists_longer_than_a_warp_reads_alone_are_read_right() -> None:
     wrong = [
         f"{trial.program} under {trial.system}: {trial.wrong}"
-        for trial in selftest("ptxsim", scale=12, systems=("bounded", "grapin-zc"), kinds=("directed",))
+        for trial in selftest("vgpu", scale=12, systems=("bounded", "grapin-zc"), kinds=("directed",))
         if trial.wrong
     ]
     assert wrong == []
@@ -133,8 +146,10 @@ def beyond(array: Any) -> None:
     array[cuda.grid(1)] = 1
 
 
-def test_the_interpreter_notices_an_access_out_of_bounds() -> None:
-    backend = Ptx()
-    kernel = backend.kernel(beyond, "test")
-    with pytest.raises(RuntimeError, match="memory fault"):
-        backend.launch(kernel, backend.full(32, 0, "int32"))
+def test_a_kernel_that_leaves_its_array_is_stopped_at_its_line() -> None:
+    mine = VirtualBackend(shape=Shape(2, 64))
+    kernel = mine.kernel(beyond, "test")
+    with pytest.raises(
+        KernelFault, match=r"kernel beyond, PTX line \d+, thread 32 of block 0: writes 4 bytes"
+    ):
+        mine.launch(kernel, mine.full(32, 0, "int32"))

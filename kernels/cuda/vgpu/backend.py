@@ -1,0 +1,136 @@
+"""The virtual GPU as a backend: compiled kernels over NumPy arrays, of which some are host or unified memory."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import typeof
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from grapin.errors import InvalidArgument
+from grapin.kernels.cuda.assembly import to_ptx
+from grapin.kernels.cuda.backend import HostArrays, Shape
+from grapin.kernels.cuda.compiled import Compiler
+from grapin.kernels.cuda.vgpu.gpu import Launched, Region, VirtualGpu
+from grapin.kernels.cuda.vgpu.traffic import Home
+from grapin.kernels.cuda.vgpu.translation import Translated, translate
+from grapin.kernels.rules import rebind
+from grapin.system import Resident, Transfer, ZeroCopy
+
+CAPABILITY = (8, 0)
+"""What kernels are compiled for."""
+
+
+@dataclass
+class Copied:
+    """What went over the link other than by kernels' own reads."""
+
+    times: int = 0
+    bytes: int = 0
+
+
+class VirtualBackend(Compiler, HostArrays):
+    """Kernels on a virtual GPU."""
+
+    name = "vgpu"
+
+    def __init__(self, gpu: VirtualGpu | None = None, *, shape: Shape | None = None) -> None:
+        self.gpu = gpu or VirtualGpu()
+        self.shape = shape or Shape(self.gpu.model.multiprocessors, 64)
+        self.watchers: list[Callable[[Launched], None]] = []
+        """Told of every launch."""
+        self.to_device, self.to_host = Copied(), Copied()
+        self._translated: dict[tuple[FunctionType, tuple[Any, ...]], Translated] = {}
+        self._host: dict[int, tuple[NDArray[Any], Home]] = {}
+        """Arrays of host memory that kernels were given, by address."""
+
+    def kernel(self, plain: Any, variant: str, **names: Any) -> FunctionType:
+        """Keep the kernel until its arguments are known."""
+        return rebind(plain, variant, **names)
+
+    def launch(self, kernel: FunctionType, *arguments: Any, shape: Shape | None = None) -> None:
+        """Compile the kernel for these arguments, once, and execute it."""
+        shape = shape or self.shape
+        key = kernel, tuple(map(_kind, arguments))
+        if key not in self._translated:
+            self._translated[key] = self._translate(kernel, tuple(map(typeof, arguments)))
+        arrays = [array for array in _arrays(arguments) if array.nbytes]
+        regions = [Region(array.ctypes.data, array.nbytes, self._home(array)) for array in arrays]
+        parameters = list(_parameters(arguments))
+        launched = self.gpu.launch(
+            self._translated[key], (shape.blocks,), (shape.threads,), parameters, regions
+        )
+        for watcher in self.watchers:
+            watcher(launched)
+
+    def _translate(self, kernel: FunctionType, types: tuple[Any, ...]) -> Translated:
+        try:
+            ptx = to_ptx(kernel, types, CAPABILITY)
+        except NumbaError as error:
+            cause = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise InvalidArgument(f"{kernel.__name__} must compile for CUDA: {cause}") from error
+        return translate(ptx)._replace(name=kernel.__name__)
+
+    def _home(self, array: NDArray[Any]) -> Home:
+        address = array.ctypes.data
+        for begin, (whole, home) in self._host.items():
+            if begin <= address < begin + whole.nbytes:
+                return home
+        return Home.DEVICE
+
+    def upload(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy on the device."""
+        self._note(self.to_device, array.nbytes)
+        return np.array(array)
+
+    def download(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy on the host."""
+        self._note(self.to_host, array.nbytes)
+        return array.copy()
+
+    def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
+        """Return the store's own array as host or unified memory, or a copy where the device is to have one."""
+        if isinstance(transfer, Resident):
+            return self.upload(array)
+        home = Home.HOST if isinstance(transfer, ZeroCopy) else Home.MANAGED
+        # What was given before and is gone may lie where something of the device lies now.
+        self._host = {at: kept for at, kept in self._host.items() if kept[0] is not array}
+        self._host[array.ctypes.data] = array, home
+        return array
+
+    def _note(self, copied: Copied, size: int) -> None:
+        copied.times += 1
+        copied.bytes += size
+
+
+def _kind(one: Any) -> Any:
+    """Return what a kernel has to be compiled again for; Numba's own types take a millisecond for a hundred arrays."""
+    if isinstance(one, np.ndarray):
+        return one.dtype, one.ndim, one.flags.c_contiguous, one.flags.writeable, one.flags.aligned
+    if isinstance(one, tuple):
+        return type(one), *map(_kind, one)
+    return type(one)
+
+
+def _arrays(arguments: Any) -> Iterator[NDArray[Any]]:
+    for one in arguments:
+        if isinstance(one, np.ndarray):
+            yield one
+        elif isinstance(one, tuple):
+            yield from _arrays(one)
+
+
+def _parameters(arguments: Any) -> Iterator[tuple[int, int]]:
+    """Yield what Numba's kernels take for each argument: for an array seven numbers and more, else its own bytes."""
+    for one in arguments:
+        if isinstance(one, np.ndarray):
+            for number in (0, 0, one.size, one.itemsize, one.ctypes.data, *one.shape, *one.strides):
+                yield number, 8
+        elif isinstance(one, tuple):
+            yield from _parameters(one)
+        else:
+            content = np.asarray(one).tobytes()
+            yield int.from_bytes(content, "little"), len(content)
