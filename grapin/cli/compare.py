@@ -19,7 +19,7 @@ from grapin.cache.settings import CacheSettings, read_settings
 from grapin.cli import run
 from grapin.cli.options import json_option
 from grapin.cli.plots import check_plot
-from grapin.cli.recording import Recording, check_unrun, is_trace
+from grapin.cli.recording import Recording, is_trace, reject_workload_options
 from grapin.cli.run import Outcome, check_workload, find_programs, make_programs, wanted_source
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
@@ -238,7 +238,7 @@ def command(
     if machine_file is not None:
         _check_calibration(machine_file)
     if is_trace(graph):
-        check_unrun(context, graph, WORKLOAD)
+        reject_workload_options(context, graph, WORKLOAD)
         runs = [_recorded(graph, systems, files, cache)]
     else:
         if files:

@@ -74,7 +74,7 @@ def is_trace(path: str) -> bool:
             return False
 
 
-def check_unrun(context: click.Context, trace: str, workload: Sequence[str]) -> None:
+def reject_workload_options(context: click.Context, trace: str, workload: Sequence[str]) -> None:
     """Refuse options that say what to run where a trace says what was run."""
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE

@@ -24,7 +24,7 @@ from grapin.cli.options import (
     processes_option,
 )
 from grapin.cli.plots import check_plot, plot
-from grapin.cli.recording import Recording, check_unrun, is_trace, record, recording_device
+from grapin.cli.recording import Recording, is_trace, record, recording_device, reject_workload_options
 from grapin.cli.tables import print_table
 from grapin.cli.workload import BATCH_SIZE, BATCHES, SAMPLED
 from grapin.errors import InvalidArgument
@@ -269,7 +269,7 @@ def command(
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for without a cluster")
         check_cluster(cluster)
     if is_trace(graph):
-        check_unrun(context, graph, WORKLOAD)
+        reject_workload_options(context, graph, WORKLOAD)
     elif must_extrapolate(graph, smaller):
         if timeline_file is not None:
             raise InvalidArgument(f"timeline={timeline_file!r} must be asked for a graph that is run")
