@@ -1,9 +1,7 @@
 """The names that kernels use for a program's rules, before a program is bound to them.
 
-A kernel file imports these, so that it can be read and checked like any other; `binding.py` makes a copy of each
-kernel in which the names stand for the rules of one program. Called unbound, they only say what they would do.
-
-The names that kernels use for a program's rules, before a program is bound to them (`binding.py`).
+A kernel file imports these, so that it can be read and checked like any other; `rebind` (`rules.py`) makes a copy of
+each kernel in which the names stand for the rules of one program. Called unbound, they only say what they would do.
 """
 
 from typing import Any

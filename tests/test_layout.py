@@ -1,5 +1,6 @@
 """The checkout and the package are laid out as the documentation says."""
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -62,6 +63,26 @@ def test_no_file_speaks_of_the_machine_it_was_written_on() -> None:
         if any(place in line for place in machine)
     ]
     assert found == []
+
+
+YOURS = {"NAME.py", "FILE.py", "my_device.py", "mine.py"}
+"""Files that a text leaves to its reader."""
+
+
+@pytest.mark.parametrize("suffix", [".md", ".py"])
+def test_every_file_that_a_page_or_a_source_names_exists(suffix: str) -> None:
+    files = committed_files()
+    endings = {
+        "/".join(path.parts[-length:]) for path in files for length in range(1, len(path.parts))
+    }  # however much of its folders a text says
+    told = [path for path in files if path.suffix == suffix and "tests" not in path.relative_to(ROOT).parts]
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in told
+        for name in re.findall(r"`((?:[\w.-]+/)*[\w-]+\.py)`", path.read_text(encoding="utf-8"))
+        if name not in endings and Path(name).name not in YOURS
+    ]
+    assert missing == []
 
 
 @pytest.mark.deep

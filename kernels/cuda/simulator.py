@@ -1,4 +1,4 @@
-"""The simulator as a backend: kernels stay plain Python, arrays are NumPy's, lanes take turns (`lanes.py`).
+"""The simulator as a backend: kernels stay plain Python, arrays are NumPy's, lanes take turns.
 
 A block of CUDA threads as Python threads that take turns: Numba's simulator, made to interleave and to share warps.
 

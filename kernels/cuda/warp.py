@@ -1,8 +1,8 @@
 """What the lanes of a warp do together, and what Numba's simulator lacks; always all lanes of a warp, or none.
 
 Kernels import these names; on a GPU they mean what is written here, and the simulator binds its own in their place
-(`lanes.py`). There are no masks: a kernel whose lanes part ways brings them together before it calls one of these. The
-names that Numba's simulator knows (`cuda.grid`, `cuda.atomic`, `cuda.popc`, ...) are used as they are.
+(`simulator.py`). There are no masks: a kernel whose lanes part ways brings them together before it calls one of these.
+The names that Numba's simulator knows (`cuda.grid`, `cuda.atomic`, `cuda.popc`, ...) are used as they are.
 """
 
 from typing import Any

@@ -5,7 +5,7 @@ weights spread the keys so thin that beginning a round costs more than the round
 next few are a small part of them, it takes several keys at once; a vertex may then have to offer twice.
 
 A round is pushed or, where all its offers are equal, pulled, by what either is expected to read. One thread runs
-round after round until it meets one that is worth sharing (`share.py`).
+round after round until it meets one that is worth sharing (`relax.py`).
 
 The fixed point of a monotone program on one or several threads, from vertices that have yet to make offers.
 

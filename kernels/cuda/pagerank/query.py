@@ -2,7 +2,7 @@
 
 A batch first changes flows (`flows.py`), then rounds of pushes (`rounds.py`) bring the error within the tolerance. The
 host comes in only when rounds stop for another reason: all that waited is used up, and the line from which vertices
-wait has to be lowered; so many edges were read that scaling the total away may pay (`passes.py`); or rounding has to
+wait has to be lowered; so many edges were read that scaling the total away may pay (`flows.py`); or rounding has to
 be forgotten. Which kernels run is the system's choice (`System.repair`), as on the CPU.
 
 The kernels of PageRank on one backend, bound once.
