@@ -1,6 +1,6 @@
 """Flows: what a batch does to the equations of PageRank, before anything is pushed.
 
-As on the CPU (`kernels/cpu/pagerank/residuals.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u).
+As on the CPU (`kernels/equation.py`): what flows over each out-edge of u is f(u) = d p(u) / degree(u).
 When a batch changes the degree, the flow is kept, p(u) is scaled with the degree, and u's own residual takes up the
 difference: no list is read, however large the hubs a batch touches. The published system keeps p(u) instead and tells
 every neighbour.

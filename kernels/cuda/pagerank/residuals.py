@@ -1,6 +1,6 @@
 """Residuals on the device: how far each vertex is from its equation, who waits to push, how wrong all is in sum.
 
-The equation and the proof of its error bound are those of the CPU (`kernels/cpu/pagerank/residuals.py`): a pushed
+The equation and the proof of its error bound are those of the CPU (`kernels/equation.py`): a pushed
 amount p(v), on which the neighbours count, a residual r(v), the reported q = p + r, and
 
     error <= 2 d R / ((1 - d) Q),    R the sum of |r| over vertices with out-edges, Q the sum of q.
