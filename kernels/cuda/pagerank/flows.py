@@ -12,7 +12,7 @@ Passes over the state of all vertices: at the start, and when those that wait ar
 
 They read the device's own memory and no list, except that `renew` has all vertices push what they ever pushed.
 
-`rescale` is as on the CPU (`kernels/cpu/pagerank/push.py`): residuals all of one sign lose only the part 1 - d of
+`rescale` is as on the CPU (`kernels/equation.py`): residuals all of one sign lose only the part 1 - d of
 their sum when all push, but ranks are scaled to sum 1 in the end, so the total does not matter and can be scaled away.
 What is left has both signs, and meets and cancels.
 """
