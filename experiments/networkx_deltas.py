@@ -51,7 +51,9 @@ def bars(*, quick: bool) -> Iterator[Bar]:
     import grapin.networkx
 
     if OURS not in nx.utils.backends.backends:
-        raise MissingDependency("networkx must know the backend 'grapin': install the package again, as it is now")
+        raise MissingDependency(
+            "networkx must know the backend 'grapin': install the package again, as it is now"
+        )
     nodes, edges, steps = QUICK if quick else (NODES, EDGES, STEPS)
     random = Random(1)  # noqa: S311  (no secret)
     rows = [

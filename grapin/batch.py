@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grapin.edges import MOST_VERTICES, VertexArray, WeightArray, check_exact
 from grapin.errors import InvalidBatch
+from grapin.tables import arrow_parts
 
 Column = TypeVar("Column", bound=NDArray[Any])
 Part = Union["Edges", VertexArray, tuple[Any, ...]]
@@ -278,6 +279,24 @@ class Batch:
             object.__setattr__(self, name, part)
         self._check_edge_conflicts()
         self._check_vertex_conflicts()
+
+    @classmethod
+    def from_arrow(
+        cls,
+        table: Any = None,
+        *,
+        insert: Any = None,
+        delete: Any = None,
+        reweight: Any = None,
+    ) -> "Batch":
+        """Make a batch of tables with the Arrow interface: Polars, pandas, DuckDB, PyArrow ... (see `grapin.tables`).
+
+        Either one `table` with a column `op` (insert, delete, reweight) or `change` (1, -1), without which all its rows
+        are insertions, or a table for each kind. Vertices are ids; names make a `NamedBatch.from_arrow`.
+        """
+        return cls(
+            **arrow_parts(table, {"insert": insert, "delete": delete, "reweight": reweight}, named=False)
+        )
 
     @property
     def size(self) -> int:

@@ -205,7 +205,7 @@ class Report:
         """Elements of neighbour lists that were read."""
         return self.counters.edges
 
-    def record(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the batch as plain numbers, for a JSON file."""
         counters = self.counters
         return {

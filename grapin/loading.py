@@ -1,7 +1,6 @@
 """`load`: a graph from a file of any known format, or from a generator's name such as `rmat:18:16`."""
 
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import numpy as np
 from grapin.edges import EdgeList
 from grapin.files import load_edges
 from grapin.files.layout import guesses
+from grapin.files.read import Origin
 from grapin.files.weights import WEIGHTS, merge, select
 from grapin.generators import generate, is_specification
 from grapin.graph import Graph
@@ -22,7 +22,7 @@ _TYPES = ("none", "int32", "float32")
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: Origin,
     *,
     seed: int = 0,
     format: str | None = None,  # noqa: A002  # the word every reader knows for it
@@ -47,7 +47,8 @@ def load(
     logger `grapin`; `columns=` says it instead.
 
     Args:
-        path: A file, a pipe or - (see `grapin.load_edges`), or a specification (see `grapin.generate`).
+        path: A file, a pipe or -, or a table with the Arrow interface (see `grapin.load_edges`), or a specification
+            (see `grapin.generate`).
         seed: For generators.
         format: As for `load_edges`; so are directed, columns, delimiter, comment and ids.
         directed: None for what the file says.
@@ -83,7 +84,7 @@ def load(
             weights={"none": "ignore", "int32": "keep"}.get(weights, weights),
         )
         for note in guesses(edges.notes):
-            _LOG.warning("grapin: note: %s: %s", path, note)
+            _LOG.warning("grapin: note: %s: %s", edges.origin, note)
     edges = standing_edges(edges, duplicates)
     return Graph.from_edges(
         edges.source,

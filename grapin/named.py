@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from grapin.batch import Batch
 from grapin.edges import Labels, VertexArray
 from grapin.errors import InvalidBatch
+from grapin.tables import arrow_parts
 
 NamedEdges = Iterable[Any]
 """Rows `[("ann", "bob"), ...]` with or without a weight, an array of such rows, or columns in a tuple."""
@@ -46,6 +47,15 @@ class NamedBatch:
         self._edges = {name: _columns(name, edges) for name, edges in given.items()}
         self._arriving = _names("insert_vertices", insert_vertices)
         self._leaving = _names("delete_vertices", delete_vertices)
+
+    @classmethod
+    def from_arrow(
+        cls, table: Any = None, *, insert: Any = None, delete: Any = None, reweight: Any = None
+    ) -> "NamedBatch":
+        """Make a batch of tables with the Arrow interface, as `Batch.from_arrow` does, of vertices by name."""
+        return cls(
+            **arrow_parts(table, {"insert": insert, "delete": delete, "reweight": reweight}, named=True)
+        )
 
     @property
     def size(self) -> int:

@@ -227,7 +227,7 @@ def executed(name: str) -> tuple[Engine, Quantities]:
         kept.append(_answers(engine))
     found: Quantities = {"batches": len(reports) - 1}
     found |= {key: digest(*(one[key] for one in kept)) for key in kept[0]}
-    found |= _columns("report", [flat(report.record()) for report in reports])
+    found |= _columns("report", [flat(report.to_dict()) for report in reports])
     counters = [report.counters for report in reports]
     found |= _columns(
         "counters", [{one.name: getattr(row, one.name) for one in fields(row)} for row in counters]

@@ -85,8 +85,8 @@ class Outcome:
             "cache": engine.cache,
             "seed": self.seed,
             "graph": {"vertices": engine.graph.vertices, "edges": engine.graph.edges},
-            "initial": {"seconds": started.compute_seconds} | started.record(),
-            "batches": [report.record() for report in self.session.reports],
+            "initial": {"seconds": started.compute_seconds} | started.to_dict(),
+            "batches": [report.to_dict() for report in self.session.reports],
             "verified": self.verified,
         }
 

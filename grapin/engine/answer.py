@@ -10,7 +10,8 @@ from grapin.device import Query
 from grapin.errors import InvalidArgument
 from grapin.graph import Graph
 from grapin.programs import ConnectedComponents
-from grapin.programs.program import Program
+from grapin.programs.program import Monotone, Program
+from grapin.programs.starting import UNREACHED
 from grapin.validation import check_integer, refuse
 
 NO_PARENT = -1
@@ -112,6 +113,29 @@ class Answer:
             "answer must be read where its engine is, and cannot be copied or pickled: answer.values and "
             "answer.parents are arrays, which can be"
         )
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table` of all vertices: `vertex` (by name where they have names), `value` and `parent`.
+
+        A vertex that is not reached has no value and no parent. Any library with the Arrow interface takes it:
+        `polars.DataFrame(answer.to_arrow())`.
+        """
+        import pyarrow as pa
+
+        values, parents, graph = self.values, self.parents, self._graph
+        alive = np.flatnonzero(graph.alive()) if graph is not None else np.arange(len(values))
+        columns = {"vertex": alive.astype(np.int32), "value": values[alive], "parent": parents[alive]}
+        missing = {"value": self._unreached(columns["value"]), "parent": columns["parent"] == NO_PARENT}
+        if graph is not None and graph.labels is not None:
+            names = graph.labels.names
+            columns |= {"vertex": names[alive], "parent": names[np.maximum(columns["parent"], 0)]}
+        return pa.table({name: pa.array(column, mask=missing.get(name)) for name, column in columns.items()})
+
+    def _unreached(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        if not isinstance(self.program, Monotone):
+            return np.zeros(len(values), np.bool_)
+        nothing = 0 if self.program.better == "larger" else np.inf if values.dtype.kind == "f" else UNREACHED
+        return np.asarray(values == nothing)
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of vertex state by part."""

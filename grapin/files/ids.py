@@ -97,7 +97,10 @@ def _called(kept: Numbering, names: Sequence[str]) -> Numbering:
 
 
 def _filled(column: pa.ChunkedArray, first: int) -> VertexArray:
-    """Copy the blocks of a column into one int32 array."""
+    """Return a column as one int32 array, without a copy where it is one already."""
+    if not first and column.num_chunks == 1 and pa.types.is_int32(column.type):
+        shared: VertexArray = column.chunk(0).to_numpy()
+        return shared
     vertices = np.empty(len(column), np.int32)
     offset = 0
     for chunk in column.chunks:
@@ -133,7 +136,7 @@ def _ranked(column: pa.ChunkedArray, rank: VertexArray, low: int) -> VertexArray
 
 def _shifted(chunk: pa.Array, first: int) -> NDArray[np.int64]:
     ids: NDArray[np.int64] = chunk.to_numpy()
-    return ids - first if first else ids
+    return ids.astype(np.int64, copy=False) - first if first else ids
 
 
 def _hashed(rows: Rows) -> Numbering:

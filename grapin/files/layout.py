@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from grapin.errors import InvalidArgument
 from grapin.files.rows import ROLES, Prefixes, Request, Rows, Survey, is_comment
 from grapin.files.source import plain_name
+from grapin.tables import roles_of_names
 
 GUESSED = "The third column was"
 """So begins every note about what columns were taken for."""
@@ -125,25 +126,8 @@ def _are_sorted(source: pa.ChunkedArray) -> bool:
     return bool((np.diff(source.to_numpy()) >= 0).all())
 
 
-_SYNONYMS = {
-    "source": "source src from fromnode fromnodeid fromid sourceid sourcenode u tail start node1 i",
-    "target": "target tgt to tonode tonodeid toid targetid targetnode dst destination v head end node2 j",
-    "weight": "weight weights w rating value cost distance length capacity score sign",
-    "time": "time times timestamp timestamps t ts date datetime day year unixtime unixts unix epoch seconds",
-    "change": "change",
-}
-_ROLES = {name: role for role, names in _SYNONYMS.items() for name in names.split()}
 SAY = "say what they mean, such as columns='source,target,-,weight'"
 """What to do where a file does not tell."""
-
-
-def roles_of_names(names: Sequence[str]) -> tuple[str, ...] | None:
-    """Tell the columns' roles from their names; None when source or target are not among them."""
-    roles: list[str] = []
-    for name in names:
-        role = _ROLES.get(re.sub(r"[^a-z0-9]", "", name.lower()), "-")
-        roles.append("-" if role in roles else role)
-    return tuple(roles) if {"source", "target"} <= set(roles) else None
 
 
 def roles_of_width(width: int) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""`load_edges`: a file of any known format as one `EdgeList`, or one sentence that says why not.
+"""`load_edges`: a file of any known format, or a table in memory, as one `EdgeList`; or one sentence that says why not.
 
 Which format a file has: its content decides where it can, its name where it must.
 """
@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from grapin.edges import EdgeList
-from grapin.errors import InvalidFile
+from grapin.errors import InvalidArgument, InvalidFile
 from grapin.files.delimited import read_csv, read_snap
 from grapin.files.dimacs import read_dimacs
 from grapin.files.ids import IDS, number_vertices
@@ -18,9 +18,9 @@ from grapin.files.konect import read_konect
 from grapin.files.layout import UNNAMED
 from grapin.files.market import read_matrix_market
 from grapin.files.npz import read_npz
-from grapin.files.parquet import read_parquet
 from grapin.files.rows import Request, Rows
 from grapin.files.source import plain_name
+from grapin.files.table import read_parquet, read_table
 from grapin.files.weights import (
     DUPLICATES,
     SELF_LOOPS,
@@ -32,6 +32,7 @@ from grapin.files.weights import (
 from grapin.generators import suggestion
 from grapin.progress import progress
 from grapin.spool import readable, shown_name
+from grapin.tables import as_table, is_table
 from grapin.validation import check_choice
 
 
@@ -78,11 +79,13 @@ def _delimited_kind(head: bytes) -> str:
     return "csv" if row is not None and re.search(rb"[,;]", row[1]) else "snap"
 
 
+Origin = str | os.PathLike[str] | Any
+"""A path, - for standard input, or a table with the Arrow interface (`grapin.tables`)."""
 _HEAD = 2**16
 
 
 def load_edges(
-    path: str | os.PathLike[str],
+    path: Origin,
     *,
     format: str | None = None,  # noqa: A002  # the word every reader knows for it
     directed: bool | None = None,
@@ -94,14 +97,15 @@ def load_edges(
     self_loops: str = "keep",
     duplicates: str = "keep",
 ) -> EdgeList:
-    """Read a graph file, compressed or not, into arrays; rows keep their order.
+    """Read a graph file, compressed or not, or a table in memory into arrays; rows keep their order.
 
     A file of nothing but comments is an empty graph; one of zero bytes is an error, as is anything that does
     not fit: `InvalidFile` names the file and the line, and nothing is returned.
 
     Args:
         path: The file, a pipe, or - for standard input; gzip, bzip2, xz and zstd data are recognised and decompressed
-            on the way.
+            on the way. Or a table with the Arrow interface, such as one of Polars, pandas, DuckDB or PyArrow, with
+            columns as in a Parquet file; `format`, `delimiter` and `comment` are for files.
         format: snap, csv, matrix-market, dimacs, konect, parquet or npz; told from name and content if None.
         directed: Whether edges run one way; by default what the file says, and True if it says nothing.
         columns: What the columns mean, in order: source, target, weight, time, change (+1 or -1), or - to
@@ -118,6 +122,14 @@ def load_edges(
     check_choice("weights", weights, WEIGHTS)
     check_choice("self_loops", self_loops, SELF_LOOPS)
     check_choice("duplicates", duplicates, DUPLICATES)
+    if is_table(path):
+        if not format is delimiter is comment is None:
+            raise InvalidArgument(
+                "format, delimiter and comment must be left out: a table in memory has none"
+            )
+        return merge_repeats(_table_edges(path, columns, ids, weights, directed), self_loops, duplicates)
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument(f"path={path!r:.60} must be a file, or a table with the Arrow interface")
     if format is not None:
         check_choice("format", format, FORMATS)
     name = Path(shown_name(path))
@@ -129,6 +141,21 @@ def load_edges(
         rows = FORMATS[format or _recognised(request)].read(request)
         edges = _edge_list(request, rows, ids, weights, directed)
     return merge_repeats(edges, self_loops, duplicates)
+
+
+def _table_edges(
+    given: Any, columns: Sequence[str] | str | None, ids: str, weights: str, directed: bool | None
+) -> EdgeList:
+    """Read a table in memory; what is wrong with it is wrong with the argument, as there is no file."""
+    request = Request(Path(TABLE), lambda _: None, columns, text_ids=ids == "text")
+    try:
+        return _edge_list(request, read_table(request, as_table(TABLE, given)), ids, weights, directed)
+    except InvalidFile as error:
+        raise InvalidArgument(str(error).replace("accept the file", "accept the table")) from None
+
+
+TABLE = "table"
+"""What messages call a table in memory."""
 
 
 def _existing(file: Path, name: Path) -> Path:

@@ -52,10 +52,10 @@ class Rows:
     """Columns as they stood in a file, and what the file says about itself."""
 
     source: pa.ChunkedArray
-    """int64, or strings encoded as a dictionary; so is `target`."""
+    """int64 or int32, or strings, perhaps encoded as a dictionary; so is `target`."""
     target: pa.ChunkedArray
     weight: pa.ChunkedArray | None
-    """int64 or float64; so is `time`."""
+    """Integers or floats; so is `time`, of 64 bits."""
     time: pa.ChunkedArray | None
     locate: Callable[[int], str]
     """Names the place of a row for messages: `line 17`."""

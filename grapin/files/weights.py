@@ -99,13 +99,13 @@ def _narrow(
     if values.dtype.kind != "f" and not asked:
         remedy = "; weights='float32' takes larger ones, 'round' rounds them" if weights == "keep" else ""
         refuse_first(values > _LARGEST_INT, f"be at most {_LARGEST_INT} as a whole number{remedy}")
-        return values.astype(np.int32)
+        return values.astype(np.int32, copy=False)
     refuse_first(values > _LARGEST_FLOAT, "fit into a 32-bit float")
     lost = lost_in_float32(values)
     if weights != "round":
         remedy = "weights='round' rounds it" if weights in _STRICT else "it is too long"
         refuse_first(lost, f"be exact as a 32-bit float, which it is not: {remedy}")
-    narrow: NDArray[np.float32] = values.astype(np.float32)
+    narrow: NDArray[np.float32] = values.astype(np.float32, copy=False)
     if asked and lost.any():
         row = int(np.argmax(lost))
         notes.append(

@@ -16,8 +16,8 @@ from pyarrow import csv, parquet
 
 from grapin.edges import EdgeList
 from grapin.errors import InvalidArgument
-from grapin.files.layout import roles_of_names
 from grapin.outputs import check_outputs, write_whole
+from grapin.tables import roles_of_names
 
 Columns = dict[str, NDArray[Any]]
 

@@ -167,7 +167,7 @@ def test_what_a_run_leaves_behind_can_be_copied(way: Callable[[Any], Any]) -> No
     assert another == batch
     assert not any(column.flags.writeable for column in (another.insert.source, another.insert.weight))
     report = engine.apply(another)
-    assert way(report).record() == report.record()
+    assert way(report).to_dict() == report.to_dict()
     assert way(engine.trace).counters() == engine.trace.counters()
     assert repr(way(engine.trace)) == repr(engine.trace)
     assert np.array_equal(way(engine.values), engine.values)
