@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from experiments.lib.assembly import missing
+from grapin import __version__
 from grapin.cli.main import main
 from grapin.testing import poisoned_memory
 
@@ -60,7 +61,7 @@ def _declare_plugins() -> None:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     described = folder / "grapin-0.dist-info"
     described.mkdir()
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: grapin\nVersion: 0\n")
+    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: grapin\nVersion: {__version__}\n")
     (described / "entry_points.txt").write_text(
         "".join(f"[{group}]\n{name} = {value}\n" for group, name, value in sorted(wanted))
     )
