@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from grapin.kernels.cuda.memory import edge_memory
     from grapin.loading import load
     from grapin.named import NamedBatch
-    from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, PageRank
+    from grapin.programs import (
+        BFS,
+        SSSP,
+        SSWP,
+        Accumulative,
+        ConnectedComponents,
+        Monotone,
+        PageRank,
+        Triangles,
+    )
     from grapin.system import System
     from grapin.trace import Trace
 
@@ -67,6 +76,7 @@ _HOMES = {
     "Snapshot": "grapin.graph",
     "System": "grapin.system",
     "Trace": "grapin.trace",
+    "Triangles": "grapin.programs",
     "ValueOverflow": "grapin.errors",
     "WrongAnswer": "grapin.errors",
     "edge_memory": "grapin.kernels.cuda.memory",
@@ -106,6 +116,7 @@ __all__ = [
     "Snapshot",
     "System",
     "Trace",
+    "Triangles",
     "ValueOverflow",
     "WrongAnswer",
     "edge_memory",

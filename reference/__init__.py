@@ -7,13 +7,14 @@ compute answers from scratch; the verifiers accept every legal answer, parents i
 from grapin.reference.accumulative import accumulate, pagerank, verify_accumulative, verify_pagerank
 from grapin.reference.arcs import Arcs, EdgeSource
 from grapin.reference.graph import Arc, Changes, ReferenceGraph, Weight
-from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, sssp, sswp
+from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, sssp, sswp, triangles
 from grapin.reference.verify import (
     NO_PARENT,
     verify_bfs,
     verify_components,
     verify_sssp,
     verify_sswp,
+    verify_triangles,
 )
 
 __all__ = [
@@ -32,10 +33,12 @@ __all__ = [
     "pagerank",
     "sssp",
     "sswp",
+    "triangles",
     "verify_accumulative",
     "verify_bfs",
     "verify_components",
     "verify_pagerank",
     "verify_sssp",
     "verify_sswp",
+    "verify_triangles",
 ]

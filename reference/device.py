@@ -17,8 +17,10 @@ from grapin.graph.snapshot import Lists, Snapshot
 from grapin.programs.accumulative import Accumulative
 from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, UNREACHED, starting_values
+from grapin.programs.triangles import Triangles
 from grapin.reference.accumulative import accumulate
 from grapin.reference.arcs import Arcs
+from grapin.reference.programs import triangles
 from grapin.reference.verify import NO_PARENT
 from grapin.system import System
 
@@ -38,6 +40,8 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
         return ReferenceMonotone(program, real=_real(program, weight_dtype))
     if isinstance(program, Accumulative):
         return ReferenceAccumulative(program)
+    if isinstance(program, Triangles):
+        return ReferenceTriangles(program)
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
 
 
@@ -168,6 +172,21 @@ class ReferenceAccumulative(_FromNothing):
     def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
         values = accumulate(_arcs(snapshot), self.program)
         return values, np.full(snapshot.bound, NO_PARENT, np.int32)
+
+
+class ReferenceTriangles(_FromNothing):
+    """Every triangle, counted at its corners."""
+
+    def __init__(self, program: Triangles) -> None:
+        super().__init__()
+        self.program = program
+
+    def reached(self, vertex: int) -> bool:
+        """Every vertex has a count."""
+        return vertex < len(self._values)
+
+    def _compute(self, snapshot: Snapshot) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        return triangles(_arcs(snapshot)), np.full(snapshot.bound, NO_PARENT, np.int32)
 
 
 def _real(program: Monotone, weight_dtype: Any) -> bool:

@@ -27,6 +27,8 @@ UNREACHED = int(np.iinfo(np.int64).max)
 WIDEST = int(np.iinfo(np.int64).max)
 """Width of a source, as no edge narrows the empty path; infinity with float weights. Unreached is width 0."""
 
+_MOST_WEDGES = 1 << 22
+
 Values = NDArray[Any]
 
 
@@ -123,6 +125,36 @@ def connected_components(graph: EdgeSource) -> NDArray[np.int64]:
     arcs = Arcs.of(graph)
     labels = np.where(arcs.existing, np.arange(arcs.bound), UNREACHED)
     return _fixed_point(arcs.both_ways(), smallest_label(), labels)
+
+
+def triangles(graph: EdgeSource) -> NDArray[np.int64]:
+    """Return how many triangles each vertex is a corner of, whatever the direction of edges, without loops.
+
+    Pairs of neighbours are sorted, each vertex keeps those of its neighbours that have more (or as many and a larger
+    id), and of any two of these it is looked up whether they are a pair.
+    """
+    arcs = Arcs.of(graph)
+    low, high = np.minimum(arcs.source, arcs.target), np.maximum(arcs.source, arcs.target)
+    pairs = np.unique(low[low != high].astype(np.int64) * arcs.bound + high[low != high])
+    ends = np.array((pairs // max(arcs.bound, 1), pairs % max(arcs.bound, 1)))
+    rank = np.argsort(np.argsort(np.bincount(ends.ravel(), minlength=arcs.bound), kind="stable"))
+    ends = np.where(rank[ends[0]] < rank[ends[1]], ends, ends[::-1])
+    first, second = ends[:, np.lexsort((rank[ends[1]], ends[0]))]
+    after = np.searchsorted(first, first, side="right") - np.arange(len(first)) - 1
+    counts = np.zeros(arcs.bound, np.int64)
+    begin = 0
+    while begin < len(first):  # some rows at a time: all wedges together may take more memory than there is
+        some = max(int(np.searchsorted(np.cumsum(after[begin : begin + _MOST_WEDGES]), _MOST_WEDGES)), 1)
+        rows = np.repeat(np.arange(begin, min(begin + some, len(first))), after[begin : begin + some])
+        begin += some
+        step = np.arange(len(rows)) - np.searchsorted(rows, rows) + 1
+        one, other = second[rows], second[rows + step]
+        wedge = np.minimum(one, other).astype(np.int64) * arcs.bound + np.maximum(one, other)
+        place = np.minimum(np.searchsorted(pairs, wedge), len(pairs) - 1)
+        closed = pairs[place] == wedge
+        for corner in (first[rows], one, other):
+            counts += np.bincount(corner[closed], minlength=arcs.bound)
+    return counts
 
 
 def _from_sources(arcs: Arcs, rule: Rule, sources: Sources) -> Values:

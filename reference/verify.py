@@ -83,6 +83,12 @@ def verify_components(graph: EdgeSource, labels: ArrayLike, parents: ArrayLike |
         _verify_parents(arcs, programs.smallest_label(), got, origin, roots)
 
 
+def verify_triangles(graph: EdgeSource, counts: ArrayLike) -> None:
+    """Raise `WrongAnswer` unless these are the triangles that each vertex is a corner of."""
+    arcs = Arcs.of(graph)
+    _compare(_one_each("counts", counts, arcs, np.int64), programs.triangles(arcs))
+
+
 def _verify_paths(arcs: Arcs, rule: Rule, sources: Sources, values: ArrayLike, parents: ArrayLike) -> None:
     got = _one_each("values", values, arcs, rule.dtype)
     origin = _one_each("parents", parents, arcs, np.int64)

@@ -16,7 +16,7 @@ from grapin.engine.answer import Answer
 from grapin.errors import WrongAnswer
 from grapin.graph import Graph
 from grapin.graph.snapshot import Snapshot
-from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone
+from grapin.programs import BFS, SSSP, SSWP, Accumulative, ConnectedComponents, Monotone, Triangles
 from grapin.reference import device as reference_device
 from grapin.reference.verify import check_forest
 from grapin.system import find_system
@@ -33,6 +33,9 @@ def verify_answer(answer: Answer, graph: Graph) -> None:
     program = answer.program
     if isinstance(program, Accumulative):
         reference.verify_accumulative(graph, program, answer.values, program.tolerance)
+        return
+    if isinstance(program, Triangles):
+        reference.verify_triangles(graph, answer.values)
         return
     assert isinstance(program, Monotone)
     values, parents = answer.values, answer.parents

@@ -7,6 +7,7 @@ from grapin.programs.accumulative import Accumulative, check_rule
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
 from grapin.programs.pagerank import PageRank
 from grapin.programs.program import Monotone, Program, check_class
+from grapin.programs.triangles import Triangles
 from grapin.user_code import is_user_code, load_user_code
 from grapin.validation import check_choice
 
@@ -20,12 +21,13 @@ __all__ = [
     "Monotone",
     "PageRank",
     "Program",
+    "Triangles",
     "find_program",
 ]
 
 
 PROGRAMS: dict[str, type[Program]] = {
-    program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents, PageRank)
+    program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents, PageRank, Triangles)
 }
 
 

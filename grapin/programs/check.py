@@ -16,6 +16,7 @@ from grapin.graph import Graph
 from grapin.programs.accumulative import Accumulative, check_rule
 from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, starting_values
+from grapin.programs.triangles import Triangles
 
 LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _LOOKED_AT = 1024
@@ -32,15 +33,17 @@ def check_program(program: Program, graph: Graph) -> None:
         program.check_settings()
         program.check_base(graph.bound, graph.alive())
         return
-    if not isinstance(program, Monotone):
+    if not isinstance(program, Monotone | Triangles):
         raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
-    for vertex in program.sources:
+    for vertex in program.sources if isinstance(program, Monotone) else ():
         if not graph.has_vertex(vertex):
             raise InvalidArgument(f"source={vertex} must be a vertex of the graph")
     if not graph.in_direction:
         raise InvalidArgument(
             "graph must keep its in-direction (in_direction=True) for answers to be repaired"
         )
+    if isinstance(program, Triangles):
+        return
     real = has_real_values(program, real_weights=graph.weight_dtype == np.float32)
     starting_values(program, real=real)
     for weight in _weights(graph) if program.weighted else [1]:

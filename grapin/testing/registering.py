@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grapin.batch import Batch
 from grapin.edges import EdgeList
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Triangles
 
 _SOURCES = st.lists(st.integers(0, 3), min_size=1, max_size=2, unique=True)
 """Among the first vertices, which small graphs have too."""
@@ -25,6 +25,7 @@ def register() -> None:
     for program in (BFS, SSSP, SSWP):
         st.register_type_strategy(program, st.builds(program, _SOURCES))
     st.register_type_strategy(ConnectedComponents, st.builds(ConnectedComponents))
+    st.register_type_strategy(Triangles, st.builds(Triangles))
     st.register_type_strategy(PageRank, st.builds(PageRank, st.floats(0, 0.95), st.floats(1e-6, 1e-2)))
 
 

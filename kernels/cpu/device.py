@@ -8,7 +8,8 @@ from grapin.errors import InvalidArgument
 from grapin.kernels.cpu.accumulative.query import AccumulativeQuery
 from grapin.kernels.cpu.copies import HostCache
 from grapin.kernels.cpu.monotone.query import MonotoneQuery
-from grapin.programs import Accumulative, Monotone, Program
+from grapin.kernels.cpu.triangles import TriangleQuery
+from grapin.programs import Accumulative, Monotone, Program, Triangles
 from grapin.system import System
 
 name = "cpu"
@@ -25,6 +26,8 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
         return MonotoneQuery(program, system, weight_dtype=weight_dtype, directed=directed, threads=threads)
     if isinstance(program, Accumulative):
         return AccumulativeQuery(program, system, weight_dtype=weight_dtype, threads=threads)
+    if isinstance(program, Triangles):
+        return TriangleQuery(program, system)
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
 
 
