@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.units import LINE, SECTOR
+from grapin.display import Shown
+from grapin.units import LINE, SECTOR, format_seconds
 
 REQUEST_SIZES = tuple(range(SECTOR, LINE + 1, SECTOR))
 """Bytes a GPU warp may ask for in one request to host memory: one to four sectors of a 128-byte line."""
@@ -158,7 +159,7 @@ class QueryReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Shown):
     """One batch, or the start when `version` is that of the graph the engine was given."""
 
     version: int
@@ -204,6 +205,18 @@ class Report:
     def edges_read(self) -> int:
         """Elements of neighbour lists that were read."""
         return self.counters.edges
+
+    def _facts(self) -> dict[str, str]:
+        mutations = f"{self.inserted:,} inserted, {self.deleted:,} deleted, {self.reweighted:,} re-weighted"
+        return {
+            "graph version": f"{self.version:,}",
+            "edges": f"{mutations}, {self.ignored:,} mutations ignored",
+            "update": format_seconds(self.update_seconds),
+        } | {
+            f"{one.program}": f"{one.work.changed:,} values changed in {format_seconds(one.seconds)}, "
+            f"{one.work.counters.edges:,} edges read"
+            for one in self.queries
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the batch as plain numbers, for a JSON file."""

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.counters import Counters, Work, count_reads
+from grapin.display import Shown
 from grapin.errors import InvalidFile
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.spool import readable
+from grapin.units import format_bytes
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""
@@ -73,7 +75,7 @@ _TABLES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Shown):
     """Which lists a run read, in the order in which it read them."""
 
     reads: dict[str, NDArray[Any]]
@@ -94,6 +96,18 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} lists in {len(self.phases['version'])} phases, {self.about['system']})"
+
+    def _facts(self) -> dict[str, str]:
+        counters = self.counters()
+        return {
+            "programs": ", ".join(self.about["programs"]),
+            "system": self.about["system"],
+            "device": self.about["device"],
+            "phases": f"{len(self.phases['version']):,}",
+            "lists read": f"{len(self):,}",
+            "edges read": f"{counters.edges:,}",
+            "bytes requested": format_bytes(counters.bytes),
+        }
 
     def counters(self, phase: int | None = None, *, aligned: bool = True) -> Counters:
         """Count what was read, in all or in one phase, as the system that was recorded moves it.

@@ -19,16 +19,20 @@ an iteration takes as long as the slower of the two. `Costs` are those of a phas
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.compiled import compiled
 from grapin.counters import REQUEST_SIZES, Counters
+from grapin.display import Shown
 from grapin.sim.machine import Machine
 from grapin.trace import Trace
-from grapin.units import ELEMENT, SECTOR
+from grapin.units import ELEMENT, SECTOR, format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Numbers = NDArray[np.int64]
 
@@ -241,7 +245,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Shown):
     """One trace under one system on one machine."""
 
     system: str
@@ -289,6 +293,25 @@ class Prediction:
     def utilisation(self) -> float:
         """What part of what the link could carry to the device in that time it carries, headers included."""
         return self.total.wire_to_device / (self.rate * self.seconds) if self.seconds else 0.0
+
+    def plot(self) -> "Figure":
+        """Draw what each batch's time is made of and the bytes that cross the link, as a matplotlib figure."""
+        from grapin.sim.plots import plot_prediction
+
+        return plot_prediction(self)
+
+    def _facts(self) -> dict[str, str]:
+        batch = self.seconds_a_batch
+        return {
+            "system": self.system,
+            "machine": self.machine,
+            "cache": self.cache,
+            "first values": format_seconds(self.start.seconds.total),
+            "per batch": "no batches" if batch is None else format_seconds(batch),
+            "host-to-device bytes": format_bytes(self.total.bytes),
+            "link used": f"{self.utilisation:.0%}",
+            "bottleneck": self.dominant + (", thrashing" if self.total.thrashing else ""),
+        }
 
     def record(self) -> dict[str, Any]:
         """Return plain numbers, in all and phase by phase, for a JSON file."""

@@ -18,13 +18,13 @@ from rich.console import Console
 from grapin.cache.settings import CacheSettings, read_settings
 from grapin.cli import run
 from grapin.cli.options import json_option
-from grapin.cli.plots import check_plot
 from grapin.cli.recording import Recording, is_trace, reject_workload_options
 from grapin.cli.run import Outcome, check_workload, find_programs, make_programs, wanted_source
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
 from grapin.cli.workload import prepare
 from grapin.device import DEVICES, gpu_schedule, open_device
+from grapin.display import check_plot
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
 from grapin.measured.compare import Row, compare, read_measured

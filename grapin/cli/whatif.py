@@ -23,10 +23,10 @@ from grapin.cli.options import (
     oversubscribe_option,
     processes_option,
 )
-from grapin.cli.plots import check_plot, plot
 from grapin.cli.recording import Recording, is_trace, record, recording_device, reject_workload_options
 from grapin.cli.tables import print_table
 from grapin.cli.workload import BATCH_SIZE, BATCHES, SAMPLED
+from grapin.display import check_plot
 from grapin.errors import InvalidArgument
 from grapin.files.write import write_edges
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
@@ -44,6 +44,7 @@ from grapin.sim.families import (
     usual_members,
 )
 from grapin.sim.machine import MACHINES
+from grapin.sim.plots import plot_predictions
 from grapin.sim.predict import Combination, combine, memory_settings, replay, sweep
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline
@@ -346,7 +347,7 @@ def _deliver(
     remarks: Sequence[str] = (),
 ) -> None:
     if plot_file is not None:
-        write_whole(plot_file, lambda path: plot(predictions, title, path))
+        write_whole(plot_file, lambda path: plot_predictions(predictions, title).savefig(path))
     text = json.dumps(about | {"predictions": [one.record() for one in predictions]})
     if json_file == STANDARD_OUTPUT:
         click.echo(text)

@@ -1,12 +1,13 @@
 """`Answer`: the values of one program as they are now, and where they came from."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.device import Query
+from grapin.display import new_figure
 from grapin.errors import InvalidArgument
 from grapin.graph import Graph
 from grapin.programs import ConnectedComponents
@@ -14,7 +15,12 @@ from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import UNREACHED
 from grapin.validation import check_integer, refuse
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NO_PARENT = -1
+_BARS = 60
+"""Up to so many different values each has a bar of its own; more share them."""
 Vertex = int | str
 """A vertex by its id, or by its name as text."""
 
@@ -136,6 +142,32 @@ class Answer:
             return np.zeros(len(values), np.bool_)
         nothing = 0 if self.program.better == "larger" else np.inf if values.dtype.kind == "f" else UNREACHED
         return np.asarray(values == nothing)
+
+    def plot(self, axes: Any = None) -> "Figure":
+        """Draw how many vertices have which value, into axes of matplotlib or a figure of its own; components by size.
+
+        A component counts once, by how many vertices it has. Vertices that are not reached are told in the title.
+        """
+        values = self.values if self._graph is None else self.values[self._graph.alive()]
+        reached = values[~self._unreached(values)]
+        what, count = "value", "vertices"
+        if isinstance(self.program, ConnectedComponents):
+            reached = np.unique(reached, return_counts=True)[1]
+            what, count = "vertices of a component", "components"
+        if axes is None:
+            axes = new_figure(6, 3.6).subplots()
+        few = len(np.unique(reached)) <= _BARS and reached.dtype.kind in "iu"
+        if few:
+            axes.bar(*np.unique(reached, return_counts=True))
+        else:
+            axes.hist(reached, bins=_BARS)
+        axes.set(
+            xlabel=what, ylabel=count, title=f"{self.program.name}: {len(values):,} vertices", yscale="log"
+        )
+        if len(reached) < len(values) and count == "vertices":
+            axes.set_title(f"{self.program.name}: {len(reached):,} of {len(values):,} vertices reached")
+        figure: Figure = axes.figure
+        return figure
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of vertex state by part."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from grapin.cache import read_settings
 from grapin.cache.settings import CacheSettings
 from grapin.counters import QueryReport, Report, Work
 from grapin.device import Cache, CachingDevice, Device, Query, check_tracing, open_device
+from grapin.display import Shown, new_figure
 from grapin.engine.answer import Answer, Vertex
 from grapin.errors import AnswersLost, GrapinError, InvalidArgument
 from grapin.graph import Graph
@@ -29,8 +30,11 @@ from grapin.programs.check import check_program
 from grapin.programs.program import Monotone, Program
 from grapin.system import Resident, System, find_runnable
 from grapin.trace import Trace, TraceWriter
-from grapin.units import ELEMENT
+from grapin.units import ELEMENT, format_bytes
 from grapin.validation import check_integer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Asked = str | int | CacheSettings
 """`10%` of the bytes of all edges, `1G`, a number of bytes, any of these behind a policy and a colon, or settings."""
@@ -72,7 +76,7 @@ def _arrays(graph: Graph, programs: list[Program]) -> int:
     return 2 if weighted and graph.weight_dtype is not None else 1
 
 
-class Engine:
+class Engine(Shown):
     """Keeps the values of one or several programs up to date while batches change one graph.
 
     >>> graph = Graph.from_edges([0, 1], [1, 2])
@@ -248,6 +252,26 @@ class Engine:
         if self._cache is not None:
             parts["cache"] = self._cache.nbytes()
         return parts
+
+    def plot(self) -> "Figure":
+        """Draw for each answer how many vertices have which value, as a matplotlib figure."""
+        figure = new_figure(5 * len(self.answers), 3.6)
+        for answer, axes in zip(
+            self.answers, np.atleast_1d(figure.subplots(1, len(self.answers))), strict=True
+        ):
+            answer.plot(axes)
+        return figure
+
+    def _facts(self) -> dict[str, str]:
+        about = self._about()
+        return {
+            "graph": repr(self.graph),
+            "programs": ", ".join(about["programs"]),
+            "system": self.system.name,
+            "device": self.device,
+            "cache": "none" if self.cache is None else ", ".join(f"{n} {v}" for n, v in self.cache.items()),
+            "memory": format_bytes(sum(self.memory().values())),
+        }
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
         raise InvalidArgument(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grapin.batch import Batch, Edges
+from grapin.display import Shown
 from grapin.edges import MOST_VERTICES, Labels, Naming, VertexArray, WeightArray
 from grapin.errors import InvalidArgument, InvalidBatch
 from grapin.graph import build
@@ -19,10 +20,11 @@ from grapin.graph.packed import Allocate
 from grapin.graph.page_store import PageStore, page_store
 from grapin.graph.snapshot import Lists, Snapshot, VertexChange, VertexSet
 from grapin.named import NamedBatch
+from grapin.units import format_bytes
 from grapin.validation import check_choice, check_integer, refuse
 
 
-class Graph:
+class Graph(Shown):
     """A set of weighted or plain edges between dense int32 vertex ids, kept for change.
 
     Each direction is one packed array of lists with room for growth; applying a batch costs what the batch
@@ -201,6 +203,16 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         weights = f", {self.weight_dtype} weights" if self.weight_dtype is not None else ""
         return f"Graph({self.vertices} vertices, {self.edges} edges, {kind}{weights}, version {self.version})"
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "vertices": f"{self.vertices:,}",
+            "edges": f"{self.edges:,}, {'directed' if self.directed else 'undirected'}",
+            "weights": "none" if self.weight_dtype is None else str(self.weight_dtype),
+            "names": "none" if self.labels is None else "by vertex",
+            "version": f"{self.version:,}",
+            "memory": format_bytes(sum(self.memory().values())),
+        }
 
     def has_vertex(self, vertex: int) -> bool:
         """Does this vertex exist?"""

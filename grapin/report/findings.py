@@ -113,6 +113,11 @@ class Findings:
             phases=tuple(whole.phases[phase] for phase in kept),
         )
 
+    def _repr_html_(self) -> str:
+        from grapin.report.page import embed
+
+        return embed(self)
+
     def verdicts(self) -> list[str]:
         """Say for each program, in one line each, what the first system moves and takes versus the others."""
         machine = next(iter(self.machines))

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from string import Template
 from typing import Any
 
+from grapin.display import embedded
 from grapin.errors import MissingDependency
 from grapin.report.figures import (
     choices,
@@ -71,6 +72,11 @@ def render(findings: Findings) -> str:
         plotly=scripts[0],
         view=scripts[1],
     )
+
+
+def embed(findings: Findings, height: int = 800) -> str:
+    """Return the report as an element of another page, a notebook's cell or a wiki, so many pixels high."""
+    return embedded(render(findings), f"Report on {findings.graph}", height)
 
 
 def _memory_note(findings: Findings) -> str:

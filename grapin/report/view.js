@@ -175,7 +175,8 @@
   readAddress();
   show();
   find("choice").addEventListener("input", () => {
-    history.replaceState(null, "", `#${new URLSearchParams(chosen())}`);
+    // Embedded in another page it has no address of its own.
+    if (location.protocol !== "about:") history.replaceState(null, "", `#${new URLSearchParams(chosen())}`);
     show();
   });
   const plots = [...document.querySelectorAll(".plot")];

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import grapin
-from grapin.cli import plots, whatif
+from grapin import display
+from grapin.cli import whatif
 from grapin.cli.main import main
 from grapin.sim import replay
 from grapin.sim.families import too_large
@@ -225,7 +226,7 @@ def test_a_trace_of_another_repair_is_refused_with_the_run_to_record(
 def test_without_matplotlib_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(plots, "find_spec", lambda _name: None)
+    monkeypatch.setattr(display, "find_spec", lambda _name: None)
     assert main(["whatif", "path:9", "--plot", "figure.svg"]) == 2
     assert "pip install 'grapin[plot]'" in capsys.readouterr().err
 

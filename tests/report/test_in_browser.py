@@ -8,7 +8,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from sample import made_up
 
-from grapin.report import render
+from grapin.report import embed, render
 
 pytest.importorskip("plotly", reason="a report needs plotly")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here: apt install chromium")
@@ -116,3 +116,22 @@ def test_paper_is_white_and_nothing_is_cut_off(browser: Browser, report: Path) -
     )
     assert browser.run("document.documentElement.scrollWidth") <= 703
     browser.ask("Emulation.setEmulatedMedia", media="")
+
+
+def test_embedded_in_another_page_it_draws_and_its_view_can_be_used(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "notebook.html"
+    frame = embed(made_up(HOSTILE)).replace('loading="lazy" ', "").replace('sandbox="allow-scripts" ', "")
+    file.write_text(f"<!doctype html><h1>A page</h1>{frame}", encoding="utf-8")
+    browser.open(file)
+    inside = "document.querySelector('iframe').contentDocument"
+    said = f"{inside}.getElementById('said').textContent"
+    before = browser.run(said)
+    assert browser.run(f"{inside}.querySelectorAll('#systems .point').length") > 0
+    browser.run(
+        f"(() => {{ const view = {inside}.getElementById('system'); view.value = 'grapin'; "
+        "view.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    assert browser.run(said) != before
+    assert browser.run("location.hash") == ""
+    assert browser.run("window.injected === undefined")
+    assert browser.complaints == []
