@@ -5,8 +5,7 @@ compute answers from scratch; the verifiers accept every legal answer, parents i
 """
 
 from grapin.reference.accumulative import accumulate, pagerank, verify_accumulative, verify_pagerank
-from grapin.reference.arcs import Arcs, EdgeSource
-from grapin.reference.graph import Arc, Changes, ReferenceGraph, Weight
+from grapin.reference.graph import Arc, Arcs, Changes, EdgeSource, ReferenceGraph, Weight
 from grapin.reference.programs import UNREACHED, WIDEST, bfs, connected_components, sssp, sswp, triangles
 from grapin.reference.verify import (
     NO_PARENT,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grapin.errors import WrongAnswer
-from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.reference.graph import Arcs, EdgeSource
 from grapin.validation import refuse
 
 if TYPE_CHECKING:

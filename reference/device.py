@@ -19,7 +19,7 @@ from grapin.programs.program import Monotone, Program
 from grapin.programs.starting import LARGEST, UNREACHED, starting_values
 from grapin.programs.triangles import Triangles
 from grapin.reference.accumulative import accumulate
-from grapin.reference.arcs import Arcs
+from grapin.reference.graph import Arcs
 from grapin.reference.programs import triangles
 from grapin.reference.verify import NO_PARENT
 from grapin.system import System

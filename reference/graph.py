@@ -5,16 +5,17 @@ tried out on a copy that takes the graph's place only when all of it went well, 
 all" true by construction. It costs time and memory in the size of the graph, on purpose: this is the judge of
 the store, not its rival.
 
-`Changes`: what a batch really changed, as plain dictionaries and sets that compare with `==`.
+`Changes`: what a batch really changed, as plain dictionaries and sets that compare with `==`. `Arcs`: the arcs of any
+graph as arrays, and which vertices exist, which is all that programs and verifiers need of it.
 
 What a graph does with the weight it is given: keep none, 32-bit whole numbers, or 32-bit floats.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import add
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,64 @@ from grapin.batch import Batch, Edges
 from grapin.edges import VertexArray, WeightArray
 from grapin.errors import GrapinError, InvalidArgument, InvalidBatch
 from grapin.validation import check_choice
+
+
+class EdgeSource(Protocol):
+    """`Graph`, `ReferenceGraph`, `Arcs`, or anything of yours that can list its arcs."""
+
+    @property
+    def bound(self) -> int:
+        """Vertex ids are below this."""
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return, for each id below `bound`, whether its vertex exists."""
+
+    def edge_arrays(self) -> tuple[VertexArray, VertexArray, WeightArray | None]:
+        """Return source, target and weight (None without weights) of every arc."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """An `EdgeSource` made of arrays."""
+
+    source: NDArray[np.integer[Any]]
+    target: NDArray[np.integer[Any]]
+    weight: NDArray[Any] | None
+    bound: int
+    existing: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, graph: EdgeSource) -> Self:
+        """Read the arcs of a graph once."""
+        return cls(*graph.edge_arrays(), bound=graph.bound, existing=graph.alive())
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return which vertices exist."""
+        return self.existing
+
+    def edge_arrays(self) -> tuple[Any, Any, Any]:
+        """Return source, target and weight."""
+        return self.source, self.target, self.weight
+
+    def both_ways(self) -> Self:
+        """Return the arcs together with their reverses: reachability regardless of direction."""
+        source = np.concatenate([self.source, self.target])
+        target = np.concatenate([self.target, self.source])
+        weight = None if self.weight is None else np.concatenate([self.weight, self.weight])
+        return type(self)(source, target, weight, self.bound, self.existing)
+
+    def check_sources(self, sources: int | Iterable[int]) -> list[int]:
+        """Return the sources as a list of existing vertices, or refuse them."""
+        listed = [int(vertex) for vertex in np.atleast_1d(np.asarray(_as_sequence(sources), dtype=np.int64))]
+        for vertex in listed:
+            if not 0 <= vertex < self.bound or not self.existing[vertex]:
+                raise InvalidArgument(f"source={vertex} must be a vertex that exists")
+        return listed
+
+
+def _as_sequence(sources: int | Iterable[int]) -> Any:
+    return list(sources) if isinstance(sources, Iterable) else sources
+
 
 Arc = tuple[int, int]
 """Source and target; an undirected edge between two vertices is two arcs."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.reference.graph import Arcs, EdgeSource
 
 UNREACHED = int(np.iinfo(np.int64).max)
 """Depth, distance or label of a vertex that is not reached or does not exist; infinity with float weights."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from grapin.errors import WrongAnswer
 from grapin.reference import programs
-from grapin.reference.arcs import Arcs, EdgeSource
+from grapin.reference.graph import Arcs, EdgeSource
 from grapin.reference.programs import Rule, Sources, Values, connected_components
 
 NO_PARENT = -1

@@ -38,7 +38,7 @@ from grapin.programs.program import Monotone
 from grapin.random import Draws
 from grapin.system import SYSTEMS, Resident, System
 
-NEEDS_GPU = ("grapin.kernels.cuda.describe", "grapin.kernels.cuda.gpu")
+NEEDS_GPU = ("grapin.kernels.cuda.gpu", "grapin.kernels.cuda.gpu")
 """What cannot be imported without CuPy; neither has kernels."""
 SCALE = 4
 """Graphs of 16 vertices: the simulator is slow, and types do not depend on size."""

@@ -48,7 +48,7 @@ def gpu(device: str) -> dict[str, str] | None:
     """Return what the GPU tells of itself and of its link; None where none executes."""
     if device != "cuda":
         return None
-    from grapin.kernels.cuda.describe import describe
+    from grapin.kernels.cuda.gpu import describe
 
     return describe()
 

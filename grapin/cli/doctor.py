@@ -80,7 +80,7 @@ def _test(name: str, scale: int, seed: int) -> int:
 
     open_device(name)
     if name == "cuda":
-        from grapin.kernels.cuda.describe import describe
+        from grapin.kernels.cuda.gpu import describe
 
         print_table("this GPU", ("what", "value"), list(describe().items()), numbers=False)
     trials = []

@@ -10,8 +10,7 @@ from typing import Any
 
 from grapin.counters import REQUEST_SIZES
 from grapin.errors import InvalidFile
-from grapin.measured.measured import KINDS, Measured, read_run
-from grapin.measured.nsight import read_nsight_compute, read_nsight_systems
+from grapin.measured.measured import KINDS, Measured, read_nsight_compute, read_nsight_systems, read_run
 from grapin.sim.machine import Machine
 from grapin.sim.path import port_bytes
 from grapin.sim.prediction import Prediction

@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from grapin.errors import MissingDependency
-from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.interleavings import (
     Counterexample,
     Exploration,
@@ -33,7 +32,12 @@ from grapin.testing.interleavings import (
 from grapin.testing.poison import poisoned_memory
 
 if TYPE_CHECKING:
-    from grapin.engine.verify import verify_answer, verify_engine
+    from grapin.engine.verify import (
+        check_same_changes,
+        check_same_graph,
+        verify_answer,
+        verify_engine,
+    )
     from grapin.programs.check import check_edge
     from grapin.testing.case import Case, Setup
     from grapin.testing.failures import Failure, Searched, cases, find_failure, search
@@ -65,6 +69,8 @@ _HOMES = {
     "cases": "grapin.testing.failures",
     "check_edge": "grapin.programs.check",
     "check_monotone": "grapin.testing.monotone",
+    "check_same_changes": "grapin.engine.verify",
+    "check_same_graph": "grapin.engine.verify",
     "clearances": "grapin.testing.mutations",
     "edge_lists": "grapin.testing.strategies",
     "find_failure": "grapin.testing.failures",

@@ -20,12 +20,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from grapin.batch import Batch
 from grapin.engine import Engine
-from grapin.engine.verify import verify_engine
+from grapin.engine.verify import check_same_changes, check_same_graph, verify_engine
 from grapin.errors import InvalidBatch, WrongAnswer
 from grapin.graph import Graph
 from grapin.reference.graph import ReferenceGraph
 from grapin.testing.case import Setup
-from grapin.testing.compare import check_same_changes, check_same_graph
 from grapin.testing.failures import cases
 from grapin.testing.mutations import batches, clearances, hub_bursts, hub_churns, invalid_batches
 from grapin.testing.strategies import graphs

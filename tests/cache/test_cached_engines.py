@@ -11,7 +11,7 @@ import grapin
 from grapin.cache import CacheSettings, replay
 from grapin.counters import Counters
 from grapin.engine.verify import verify_engine
-from grapin.kernels.cpu.copies import HostCache
+from grapin.kernels.cpu.device import HostCache
 from grapin.programs import SSSP, PageRank
 from grapin.testing import MutationStream, mutation_streams
 

@@ -13,7 +13,7 @@ from grapin.cache import CacheSettings, HotCache, Plan, policies
 from grapin.cache.chunks import NOWHERE
 from grapin.cache.replay import Coming, Oracle, coming_of
 from grapin.graph.snapshot import Snapshot
-from grapin.kernels.cpu.copies import HostCache, HostCopies
+from grapin.kernels.cpu.device import HostCache, HostCopies
 from grapin.testing import MutationStream, mutation_streams
 from grapin.trace import changed_lists, whole_reads
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-MODULE = "grapin.kernels.cuda.describe"
+MODULE = "grapin.kernels.cuda.gpu"
 
 
 class PretendedEvent:

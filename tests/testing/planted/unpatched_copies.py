@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from grapin.kernels.cpu.copies import HostCopies
+from grapin.kernels.cpu.device import HostCopies
 
 
 @contextmanager
