@@ -5,7 +5,7 @@ trace is replayed with each policy and room for 10 % of the bytes of all edges; 
 very same (a test holds both together). Loads and patches count; the first computation does not, but fills the cache.
 
 Then the paper's Table 5: the published policy under the published repair, SSSP, with as large a part of the edges
-cached as 4 GB are of the paper's graphs at 8 bytes an edge. It also says what is saved of edges that are read *again
+cached as 4 GB are of the paper's graphs at 8 bytes per edge. It also says what is saved of edges that are read *again
 within a batch*, all but their first time there, and *again across batches*, which a batch before it has read; so do we.
 """
 

@@ -6,8 +6,8 @@ Grapin's text names friendster, where 22 GB are all edges with their weights, an
 stands in for friendster; beside it is a real one, of the kind of twitter-2009.
 
 With all edges on the device the model has its memory's bandwidth for a bound, 19 G edges/s. Published kernels take
-longer: shortest paths on friendster come to 3.0 G edges/s then, and Table 8 has 1.7 G edges/s on Orkut. One row a graph
-has what room for all edges gains over 4 GB where edges take at least as long as at 3.0 G edges/s.
+longer: shortest paths on friendster come to 3.0 G edges/s then, and Table 8 has 1.7 G edges/s on Orkut. One row per
+graph has what room for all edges gains over 4 GB where edges take at least as long as at 3.0 G edges/s.
 """
 
 from collections.abc import Iterator, Sequence

@@ -69,7 +69,7 @@ class Cell:
     update: float
     compute: float
     total: float
-    """Milliseconds a batch: the medians of the two parts, and of their sum."""
+    """Milliseconds per batch: the medians of the two parts, and of their sum."""
     processor: float
     """Milliseconds a batch that the calling thread was really running: what the clock says when nobody disturbs."""
 

@@ -62,7 +62,7 @@ def _row(task: tuple[int, tuple[int, int]]) -> Row:
 
 
 def print_rows(found: list[Row]) -> None:
-    """Print a line a kernel: registers and occupancy for each GPU, local memory where there is any."""
+    """Print a line per kernel: registers and occupancy for each GPU, local memory where there is any."""
     capabilities = sorted({row.capability for row in found})
     kernels: dict[tuple[str, str, str], dict[tuple[int, int], Needs]] = {}
     for row in found:

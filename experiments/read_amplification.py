@@ -15,7 +15,7 @@ What is theirs and not ours, and what shows it:
   edges; and where the graph fits, and no page can move twice, 1.43 and 6.83 GB moved for graphs of "1.5 and 6.3 GB"
   whose ids and weights are 0.85 and 3.5 GB. (Subway, table 2, has the same Twitter graph as a CSR of 16 GB, Table 3 of
   28.) That a read counts 8 bytes is in Table 2b; and uk-2007's 127.2 GB are then the edges that Table 1 has for one
-  computation. So lists are stretched to that size here, and what is read still counts 8 bytes an edge.
+  computation. So lists are stretched to that size here, and what is read still counts 8 bytes per edge.
 - **Values and indices of vertices are on the GPU** (section 2.2), which leaves less for pages. At least 16 bytes a
   vertex: an index of 8, a value and an offer of 4 each (released code, csr_graph.cuh).
 - **A round is synchronous.** The released code is not quite (`lib/frontiers.py`), but then fewer edges would be

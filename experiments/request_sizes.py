@@ -1,7 +1,7 @@
 """Which requests cross the link when threads, warps and aligned warps read the same lists? EMOGI's story.
 
 The lists are those of a breadth-first search from the vertex with most edges: each reached vertex's list once, level by
-level. They lie in memory as EMOGI (PVLDB 14(2)) has them: one after the other without gaps, 8 bytes an element. The
+level. They lie in memory as EMOGI (PVLDB 14(2)) has them: one after the other without gaps, 8 bytes per element. The
 three ways to read them are explained in `grapin.sim.stations`. Published figures stand beside ours; they were measured
 on a V100 on graphs a hundred times as large, of which GK and GU are of the families that `rmat` and `er` make.
 """
@@ -23,7 +23,7 @@ from grapin.sim.stations import count_thread_reads
 from grapin.units import WARP
 
 KRONECKER, UNIFORM = "rmat:18:16", "er:262144:4194304"
-"""GAP-kron and GAP-urand have 16 undirected edges a vertex too, at 2^27 vertices."""
+"""GAP-kron and GAP-urand have 16 undirected edges per vertex too, at 2^27 vertices."""
 FILES = ("actor-costar.txt.zst", "cnr-2000.txt.zst", "soc-Epinions1.txt.gz")
 QUICK = "rmat:8:16"
 WIDE, NARROW = 8, 4

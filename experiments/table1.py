@@ -2,7 +2,7 @@
 
 Shortest paths on one miniature for each of its graphs (`grapin_runs.py`): R-MAT graphs for OK and FS, which differ in
 little but how large their batches are, and real ones for the others. *Without memoization* all values are computed from
-nothing after every batch; *with* it the published repair keeps what a batch did not touch, and still lets every vertex
+scratch after every batch; *with* it the published repair keeps what a batch did not touch, and still lets every vertex
 that has a value push once. Both in a GPU's unordered rounds. `bounded` is ours, in its own order.
 
 What is read is a sum of three: edges that any batch reads, once; *again within a batch*, all but the first time there;
@@ -45,7 +45,7 @@ class Published:
     across: float
     top: float
     changed: float
-    """Millions of edges a batch, in the lists that its 100K mutations change."""
+    """Millions of edges per batch, in the lists that its 100K mutations change."""
 
 
 PUBLISHED = {  # Grapin, Table 1

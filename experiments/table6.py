@@ -16,7 +16,7 @@ mutations a batch has.
 
 What a cache can save at most: the published repair reads nearly every list once a batch, there as here (`table1.py`),
 so that with room for a quarter of the edges a quarter of the reads can be spared. Table 5 has nine tenths of what is
-read across batches spared on TW, with 4 GB. Those are 0.9 x 14.72 B edges in nine batches, 1.5 B edges a batch, and
+read across batches spared on TW, with 4 GB. Those are 0.9 x 14.72 B edges in nine batches, 1.5 B edges per batch, and
 what is held does not change within a batch: neighbours and weights of so many edges are 12 GiB. One row a graph has
 what must be held in the same way, and where that is more than 4 GB, one what we predict with room for so much.
 """

@@ -140,7 +140,7 @@ class Work:
     """Whether all was computed from scratch."""
     counters: Counters = field(default_factory=Counters)
     reads: NDArray[np.int64] | None = None
-    """One row a list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
+    """One row per list read when a trace was asked for: iteration, 2 * vertex + (1 for in-lists), start, length,
     and how many arrays were read (neighbours, weights)."""
     whole: NDArray[np.bool_] | None = None
     """Beside `reads`: whether the device was to go through the whole list, so that a copy may be left behind; None

@@ -269,7 +269,7 @@ def _check_whole(names: Iterable[Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Rows of source, target and what else the origin had; every array has one entry a row."""
+    """Rows of source, target and what else the origin had; every array has one entry per row."""
 
     source: VertexArray
     target: VertexArray

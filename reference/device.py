@@ -45,7 +45,7 @@ def query(program: Program, system: System, *, weight_dtype: Any, directed: bool
     raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program")
 
 
-class _FromNothing:
+class _FromScratch:
     """A query that forgets everything between batches."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _FromNothing:
         raise NotImplementedError
 
 
-class ReferenceMonotone(_FromNothing):
+class ReferenceMonotone(_FromScratch):
     """The best value over all paths: every arc makes its offer until no vertex takes one."""
 
     def __init__(self, program: Monotone, *, real: bool) -> None:
@@ -158,7 +158,7 @@ class ReferenceMonotone(_FromNothing):
         return list(arcs.weight) if self._real else [int(weight) for weight in arcs.weight]
 
 
-class ReferenceAccumulative(_FromNothing):
+class ReferenceAccumulative(_FromScratch):
     """Sums to machine precision."""
 
     def __init__(self, program: Accumulative) -> None:
@@ -174,7 +174,7 @@ class ReferenceAccumulative(_FromNothing):
         return values, np.full(snapshot.bound, NO_PARENT, np.int32)
 
 
-class ReferenceTriangles(_FromNothing):
+class ReferenceTriangles(_FromScratch):
     """Every triangle, counted at its corners."""
 
     def __init__(self, program: Triangles) -> None:

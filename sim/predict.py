@@ -72,7 +72,7 @@ def replay(
             times and takes minutes for a trace that otherwise takes seconds.
         driver: what serves the faults of unified memory.
 
-    Memory is a few bytes a list read, beside the trace, and a row an iteration.
+    Memory is a few bytes per list read, beside the trace, and a row per iteration.
     """
     system, machine = find_system(system), find_machine(machine)
     check_recorded(trace, system)

@@ -41,7 +41,7 @@ _COLUMNS = 10
 
 @dataclass(frozen=True, eq=False)
 class Iterations:
-    """One entry an iteration, in the order in which they happened."""
+    """One entry per iteration, in the order in which they happened."""
 
     phase: Numbers
     begin: Numbers
@@ -79,7 +79,7 @@ class Iterations:
             yield slice(begin, end)
 
     def by_phase(self, values: NDArray[Any], phases: int) -> NDArray[Any]:
-        """Add up what the iterations of each phase have; `values` has a row an iteration."""
+        """Add up what the iterations of each phase have; `values` has a row per iteration."""
         sums = np.zeros((phases, *values.shape[1:]), values.dtype)
         np.add.at(sums, self.phase, values)
         return sums

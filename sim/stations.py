@@ -16,7 +16,7 @@ section 4):
 - **naive**: a thread walks a list, 32 lists side by side in a warp. In one step each thread reads one element; what
   falls into one 128-byte line is one request of that line's 32-byte sectors. Threads are far apart in memory, so
   nearly every request is one sector.
-- **merged**: a warp walks a list, 128 bytes a step from where the list starts, so that a step mostly straddles two
+- **merged**: a warp walks a list, 128 bytes per step from where the list starts, so that a step mostly straddles two
   lines.
 - **aligned**: a warp begins at the line in which the list starts, and leaves out what lies before it.
 
@@ -191,7 +191,7 @@ def _serve(
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """Requests by kind, and time, of each iteration; columns have one entry an iteration, in order."""
+    """Requests by kind, and time, of each iteration; columns have one entry per iteration, in order."""
 
     path: Path
     phase: NDArray[np.int32]

@@ -5,7 +5,7 @@
     grapin run rmat:18:16 --batch-size 3800 --seed 1 --system grapin-zc --json grapin-zc.json
     python docs/figures/edges_read.py docs/figures/edges_read.svg bounded.json grapin-zc.json
 
-One line a run, and one for the edges that the changes affect; the scale is logarithmic.
+One line per run, and one for the edges that the changes affect; the scale is logarithmic.
 """
 
 import argparse
@@ -30,7 +30,7 @@ class Line:
 
 
 def lines(records: list[dict[str, Any]]) -> list[Line]:
-    """Return a line a record, and one for the affected edges, which are the same for all of them."""
+    """Return a line per record, and one for the affected edges, which are the same for all of them."""
     found = [Line(record["system"], _parts(record, "edges_read")) for record in records]
     return [*found, Line("affected", _parts(records[0], "affected_edges"))]
 

@@ -19,7 +19,7 @@ class Needs:
     """What a kernel takes on a multiprocessor."""
 
     registers: int
-    """Registers a thread."""
+    """Registers per thread."""
     shared: int
     """Bytes of shared memory a block."""
     stack: int

@@ -62,13 +62,13 @@ class Rounds:
     def __init__(self, rule: Rule, engine: Engine, repair: str) -> None:
         self._rule, self._engine, self._repair = rule, engine, repair
         self._reads: list[Rows] = []
-        self._from_nothing()
+        self._from_scratch()
         self._before = self._values(), engine.parents
 
     def follow(self, batch: Batch) -> None:
         """Add what a batch made this repair read; the engine has applied it already."""
         if self._repair == "recompute":
-            self._from_nothing()
+            self._from_scratch()
         else:
             self._published(batch)
         self._before = self._values(), self._engine.parents
@@ -80,7 +80,7 @@ class Rounds:
         about = skeleton.about | {"repair": self._repair, "system": SYSTEMS[self._repair]}
         return Trace(reads, skeleton.phases, skeleton.changes, about)
 
-    def _from_nothing(self) -> None:
+    def _from_scratch(self) -> None:
         self._settle([], self._rule.start.copy())
 
     def _published(self, batch: Batch) -> None:

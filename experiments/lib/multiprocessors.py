@@ -40,7 +40,7 @@ LIMITS = {
 
 
 def blocks_at_once(capability: tuple[int, int], *, threads: int, registers: int, shared: int) -> int:
-    """Return how many blocks of a kernel a multiprocessor holds, given registers a thread and shared bytes a block."""
+    """Return how many blocks of a kernel a multiprocessor holds, by registers per thread and shared bytes per block."""
     limits = LIMITS[capability]
     warps = -(-threads // WARP)
     a_warp = _rounded(max(registers, 1) * WARP, REGISTERS_AT_ONCE)

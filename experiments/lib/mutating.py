@@ -26,7 +26,7 @@ WITHIN = 5.0
 
 @dataclass(frozen=True)
 class Cost:
-    """Microseconds a mutation: each batch's, for applying it and for making it from columns."""
+    """Microseconds per mutation: each batch's, for applying it and for making it from columns."""
 
     applying: Sequence[float]
     making: Sequence[float]

@@ -55,7 +55,7 @@ def answers(*, quick: bool) -> dict[str, float]:
 
 
 def streaming(*, quick: bool) -> dict[str, float]:
-    """Read one array from beginning to end, 128 bytes a warp, as EMOGI's example does."""
+    """Read one array from beginning to end, 128 bytes per warp, as EMOGI's example does."""
     starts = np.arange(0, STREAMED // 16 if quick else STREAMED, 32)
     lengths = np.full(len(starts), 32)
     volumes = replay_unified(reading(starts, lengths, lengths * 0, 32 * len(starts)), MACHINES["v100"]).total

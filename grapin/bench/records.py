@@ -158,7 +158,7 @@ def _figure(seconds: list[float]) -> dict[str, Any]:
 
 
 def write_records(records: Iterable[dict[str, Any]], path: Path) -> None:
-    """Write one line a record."""
+    """Write one line per record."""
     path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
 
 

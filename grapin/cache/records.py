@@ -141,7 +141,7 @@ class Mutations:
             begins.append(base + first)
             counts.append(missed)
             base += len(owners)
-        # One row a list, batch after batch.
+        # One row per list, batch after batch.
         begin, count = np.array(begins).T, np.array(counts).T
         wanted = ranges(begin.ravel(), count.ravel())
         kept = [records for _, records in sorted(self._batches.items())]

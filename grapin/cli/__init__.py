@@ -1,1 +1,1 @@
-"""The command line: one file a command, found by its name (see `grapin.cli.main`)."""
+"""The command line: one file per command, found by its name (see `grapin.cli.main`)."""

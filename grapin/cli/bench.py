@@ -33,7 +33,7 @@ _Naming = Callable[[Case], tuple[str, ...]]
 
 
 def print_records(suite: Suite, records: Records) -> None:
-    """Print a row a case; what a peer takes for the same answer from scratch stands in a column beside it."""
+    """Print a row per case; what a peer takes for the same answer from scratch stands in a column beside it."""
     own = [case for case in records if case.system is not None]
     columns, common, named = _naming(own)
     peers = [peer for peer in suite.peers if any(case.device == peer for case in records)]
@@ -167,7 +167,7 @@ _SINGLE: dict[str, tuple[type, str]] = {
         str,
         "keep, ignore, absolute, shift, float32, round, or LOW:HIGH to draw weights where there are none.",
     ),
-    "cache": (str, "Room for copies of lists on the device, as for grapin run."),
+    "cache": (str, "Room for cached lists on the device, as for grapin run."),
     "threads": (int, "Threads of the CPU device and of peers."),
     "seed": (int, "Fixes everything that is random."),
 }

@@ -129,7 +129,7 @@ def _key(stretch: dict[str, Any]) -> str:
 @click.option(
     "--cache",
     metavar="SIZE",
-    help="Room for copies of lists, as for grapin run; copies are held against the store too.",
+    help="Room for cached lists, as for grapin run; copies are held against the store too.",
 )
 @click.option(
     "--weights",

@@ -200,7 +200,7 @@ _NO_TIMES = (
     show_default=True,
     help=f"{', '.join(DEVICES)}; auto is cuda, or onelane where there is no GPU.",
 )
-@click.option("--cache", metavar="SIZE", help="Room for copies of lists on the device, as for grapin run.")
+@click.option("--cache", metavar="SIZE", help="Room for cached lists on the device, as for grapin run.")
 @click.option(
     "--calibrate",
     "machine_file",

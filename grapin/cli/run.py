@@ -194,7 +194,7 @@ class Outcome:
 @click.option(
     "--cache",
     metavar="SIZE",
-    help="Room for copies of lists on the device: 10% of the bytes of all edges, 1G, or POLICY:SIZE "
+    help="Room for cached lists on the device: 10% of the bytes of all edges, 1G, or POLICY:SIZE "
     "(published, adaptive) where the system's own is not wanted.  [default: no cache]",
 )
 @click.option(

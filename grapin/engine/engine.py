@@ -53,7 +53,7 @@ def check_cache(
     """Return what was asked for, or refuse what cannot be had."""
     if not isinstance(device, CachingDevice):
         raise InvalidArgument(
-            f"cache={given!r} must be left out on device={device.name!r}, which keeps no copies of lists: "
+            f"cache={given!r} must be left out on device={device.name!r}, which caches no lists: "
             "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
         )
     if isinstance(system.transfer, Resident):
@@ -97,7 +97,7 @@ class Engine(Shown):
 
     An engine stays in the process it was made in. What lasts and travels are its graph, its values and its reports.
 
-    `trace=True` keeps in memory which lists are read, some 30 bytes a list, more with every batch; `trace="run.npz"`
+    `trace=True` keeps in memory which lists are read, some 30 bytes per list, more with every batch; `trace="run.npz"`
     writes that to the file on the way, in parts, with a few MiB in memory, and `finish_trace` completes the file.
     """
 

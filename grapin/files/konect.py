@@ -3,7 +3,7 @@
 The first word says how edges run (`sym`, `asym`, or `bip` for two sides that are numbered apart), the second
 what the third column means; in `dynamic` files it is +1 for an edge that appears and -1 for one that goes.
 
-What the vertices are called stands in a file `ent.*` of the same name beside it: one name a line, in the order of the
+What the vertices are called stands in a file `ent.*` of the same name beside it: one name per line, in the order of the
 ids, or behind its id and a tab.
 """
 

@@ -116,7 +116,7 @@ def load_edges(
         ids: auto, keep, dense or text (see `grapin.files.ids`).
         weights: keep, ignore, absolute, shift, float32 or round (see `grapin.files.weights`).
         self_loops: keep or drop.
-        duplicates: keep every row, or one row an edge: first, last, min, max or sum.
+        duplicates: keep every row, or one row per edge: first, last, min, max or sum.
     """
     check_choice("ids", ids, IDS)
     check_choice("weights", weights, WEIGHTS)

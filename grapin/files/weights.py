@@ -140,7 +140,7 @@ def select(edges: EdgeList, rows: NDArray[Any]) -> EdgeList:
 
 
 def merge(edges: EdgeList, rule: str) -> EdgeList:
-    """Keep one row an edge: its first or last one, or the last with the least, greatest or summed weight."""
+    """Keep one row per edge: its first or last one, or the last with the least, greatest or summed weight."""
     if edges.removed is not None and rule in _FOLDS:
         raise InvalidArgument(f"duplicates={rule!r} must be first or last where rows may delete edges")
     if _is_ascending(edges):

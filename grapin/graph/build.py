@@ -350,7 +350,7 @@ def _merge(out: PackedLists, slot: int, weights: Patterns, place: int, rule: int
 
 @kernel
 def fill_in(out: PackedLists, in_: PackedLists, bound: int, ends: Positions) -> None:
-    """Fill the in-lists, whose starts are laid out, from the out-lists; `ends` is room for a number a vertex."""
+    """Fill the in-lists, whose starts are laid out, from the out-lists; `ends` is room for a number per vertex."""
     for vertex in range(bound):
         ends[vertex] = in_.starts[vertex]
     for vertex in range(bound):

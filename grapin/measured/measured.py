@@ -2,9 +2,9 @@
 
 The instruments are the run's own counters, the driver (NVML), and NVIDIA's profilers.
 
-Nsight Compute says what passed the GPU's port, kernel by kernel, in the CSV that `ncu --csv` prints: a row a metric
-(`--page details`), or a row a kernel with a column a metric and a row of units below the header (`--page raw`). Lines
-of the profiled program may stand before. Only base units are taken: others are rounded.
+Nsight Compute says what passed the GPU's port, kernel by kernel, in the CSV that `ncu --csv` prints: a row per metric
+(`--page details`), or a row per kernel with a column per metric and a row of units below the header (`--page raw`).
+Lines of the profiled program may stand before. Only base units are taken: others are rounded.
 
 Nsight Systems says faults, migrations and kernel times, in the file that `nsys export --type sqlite` writes. Its tables
 come into being with their first row, so one that is absent says that nothing of the kind happened or that nobody asked

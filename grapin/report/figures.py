@@ -55,7 +55,7 @@ _LINE = 0.26
 
 
 def crossing_figure(findings: Findings) -> dict[str, Any]:
-    """Lay the systems' bytes a batch beside each program's name: a small dot a batch, a large one for the mean."""
+    """Lay the systems' bytes per batch beside each program's name: a small dot per batch, a large one for the mean."""
     colours = system_colours(dict.fromkeys(one.system for one in findings.crossings))
     data = []
     places = {program: place for place, program in enumerate(findings.programs)}
@@ -168,7 +168,7 @@ def plain(text: str) -> str:
 
 
 def _batches(crossings: list[Crossing], colour: str, heights: list[float]) -> dict[str, Any]:
-    """Return a small dot a batch, which shows how far batches are apart."""
+    """Return a small dot per batch, which shows how far batches are apart."""
     pairs = [
         (counters.link_bytes, height)
         for one, height in zip(crossings, heights, strict=True)

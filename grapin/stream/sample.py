@@ -41,7 +41,7 @@ class _Shape:
 def workload(
     edges: "EdgeList | Graph", *, batches: int = 10, size: int = 1000, insertions: float = 0.5, seed: int = 0
 ) -> Stream:
-    """Turn a graph into a start and a stream: `size` mutations a batch, `insertions` of them insertions.
+    """Turn a graph into a start and a stream: `size` mutations per batch, `insertions` of them insertions.
 
     `stream.start` is the graph without the edges that will be inserted; `stream.graph()` builds it. Inserted
     edges bring the weight they had, and updates follow the graph's own distribution.

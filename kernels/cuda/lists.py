@@ -1,7 +1,7 @@
 """Neighbour lists as kernels see them: where each begins, the edges behind it, and what reading them is counted as.
 
 Places (`starts`, `degrees`) are on the device, edges wherever the system says. A list may have a slot on the device for
-a copy; one word a list says where, and how many of its arrays are there and up to date. Those are read from the copy.
+a copy; one word per list says where, and how many of its arrays are there and up to date. Those are read from the copy.
 The others are read from the host, and left behind in the slot by a read that goes through the whole list: so a copy is
 filled by the first read of its list. A list is named by its place number, twice the vertex plus one for in-lists.
 """

@@ -12,7 +12,7 @@ tags for. A page passes a station as one thing rather than request by request: i
 
 **Requests**: how the lists of a trace become requests: what a warp asks for, step by step.
 
-A warp reads a list 128 bytes a step and waits for what it asked for before it goes on. In a step it asks for the
+A warp reads a list 128 bytes per step and waits for what it asked for before it goes on. In a step it asks for the
 32-byte sectors it needs of one 128-byte line in one request; where the weights are read too they are a second array,
 which it asks for in the same step. What a request costs depends on how many sectors it is for and with which it begins,
 so its code says both: `4 * first + sectors - 1`.

@@ -75,7 +75,7 @@ def replay_zero_copy(
             ones are shared by all warps that are free.
         held: which reads need no request, because the device has a copy of the list; None stands for none of them.
 
-    Memory is that of the result, one row an iteration.
+    Memory is that of the result, one row per iteration.
     """
     check_integer("alone", alone, least=0)
     held = check_held(trace, held)
@@ -314,7 +314,7 @@ def run_cache(trace: Trace, settings: CacheSettings) -> Cached:
 
 
 def check_held(trace: Trace, held: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return which rows the device has a copy of, one entry a row, or none at all where None stands for no row."""
+    """Return which rows the device has a copy of, one entry per row, or none at all where None stands for no row."""
     if held is None:
         return np.zeros(0, np.bool_)
     if len(held) != len(trace):

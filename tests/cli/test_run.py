@@ -146,7 +146,7 @@ def test_the_reference_is_a_device_too(record: Callable[..., dict[str, Any]]) ->
     assert (found["device"], found["verified"]) == ("reference", True)
 
 
-def test_a_stream_from_nothing_is_replayed_with_its_deletions(
+def test_a_stream_from_an_empty_graph_is_replayed_with_its_deletions(
     events: str, record: Callable[..., dict[str, Any]]
 ) -> None:
     found = record("empty", "--updates", events, "--batch-size", "3", "--source", "a", "--verify")
@@ -346,7 +346,7 @@ def test_doctor_says_what_to_install_for_what_is_missing(
     assert "pip install 'grapin[scipy]'" in capsys.readouterr().out
 
 
-def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_nothing(
+def test_a_real_stream_of_insertions_and_deletions_is_replayed_from_an_empty_graph(
     shared_data: Path, record: Callable[..., dict[str, Any]]
 ) -> None:
     updates = str(shared_data / "out.wine-includes.zst")

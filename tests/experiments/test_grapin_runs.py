@@ -86,7 +86,7 @@ def test_each_repair_has_a_trace_of_the_same_batches_that_the_model_replays(prog
 
 
 @pytest.mark.parametrize("program", ["sssp", "bfs", "cc"])
-def test_the_published_repair_reads_a_pass_a_batch_and_computing_from_nothing_what_it_read_at_first(
+def test_the_published_repair_reads_a_pass_a_batch_and_computing_from_scratch_what_it_read_at_first(
     program: str,
 ) -> None:
     miniature = small()

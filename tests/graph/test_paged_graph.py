@@ -225,7 +225,7 @@ def test_a_batch_is_not_refused_for_pages_that_it_gives_back_itself() -> None:
     assert tight.edges == len(new)
 
 
-def test_a_graph_grows_from_nothing_and_keeps_its_pages_where_they_were() -> None:
+def test_a_graph_grows_from_empty_and_keeps_its_pages_where_they_were() -> None:
     graph = Graph.empty(store="pages")
     packed = Graph.empty()
     for size in (1, 10, 100, 1000):

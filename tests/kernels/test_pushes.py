@@ -260,7 +260,7 @@ def test_a_graph_that_loses_all_its_vertices_can_grow_again(system: str) -> None
         check_state(graph, query)
 
 
-def test_a_graph_that_grows_from_nothing_stays_right() -> None:
+def test_a_graph_that_grows_from_empty_stays_right() -> None:
     graph = Graph.empty()
     query = started(graph, PageRank(tolerance=1e-6))
     for size in (1, 2, 4, 8, 16, 32, 64, 128):

@@ -1,4 +1,4 @@
-"""Buckets of waiting vertices, best key first: a queue that costs nanoseconds a vertex, whatever the keys are.
+"""Buckets of waiting vertices, best key first: a queue that costs nanoseconds per vertex, whatever the keys are.
 
 It is a radix heap. An edge never improves a key, so no key that is still to come is better than the best one that
 is waiting: the *origin*. A vertex waits in the bucket of the highest bit in which its key differs from the origin.

@@ -1,7 +1,7 @@
 """A monotone program on the CPU: words between batches, and the order of kernels that repairs them.
 
 Which kernels run is the system's choice (`System.repair`). Sparse repair may read as many edges as computing from
-nothing would; if that is not enough it gives up and does just that, so a batch never costs more than twice the cheaper
+scratch would; if that is not enough it gives up and does just that, so a batch never costs more than twice the cheaper
 of the two, whichever it turns out to be.
 
 Kernels bound to one program: compiled on first use, kept on disk, shared by equal programs.
@@ -175,7 +175,7 @@ class _Run:
 
     @property
     def reads(self) -> NDArray[np.int64] | None:
-        """One row a list read, when tracing."""
+        """One row per list read, when tracing."""
         return self.trace[: self.used].reshape(-1, TRACE_FIELDS).copy() if self.tracing else None
 
 
@@ -293,7 +293,7 @@ class MonotoneQuery:
             self._columns(applied.deleted),
             self._columns(applied.reweighted),
             self._columns(applied.inserted),
-            self._cost_from_nothing(snapshot),
+            self._cost_from_scratch(snapshot),
             SWEPT_FROM,
             run.tally,
             run.trace,
@@ -307,7 +307,7 @@ class MonotoneQuery:
             return self._closed(run)
         return self._work(run, changed, affected)
 
-    def _cost_from_nothing(self, snapshot: Snapshot) -> int:
+    def _cost_from_scratch(self, snapshot: Snapshot) -> int:
         """Return how many edges one might read in the time it takes to compute all values from scratch."""
         return MIN_BUDGET + int(self._passes * snapshot.edges) + snapshot.bound // VERTICES_PER_EDGE
 

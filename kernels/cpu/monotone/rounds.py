@@ -331,7 +331,7 @@ def sweep(
 
     Args:
         kernels: what `bind_monotone` returns for the program.
-        words: one word a vertex; at the fixed point on return.
+        words: one word per vertex; at the fixed point on return.
         pulls: the lists that bring offers to a vertex, one tuple of arrays a side.
         pushes: the lists along which a vertex offers.
         active: distinct vertices, in any order, whose keys have not been offered yet.

@@ -1,7 +1,7 @@
 """`CudaCache` and `CachedReads`: how the reads of kernels pass through a cache in the device's memory.
 
-A policy that decides before phases leaves kernels alone: their leading lanes find in one word a list whether there is a
-copy, and count reads in one byte a list, as in the paper; the bytes of the lists that were read are taken when the
+A policy that decides before phases leaves kernels alone: their leading lanes find in one word per list whether there is
+a copy, and count reads in one byte per list, as in the paper; the bytes of the lists that were read are taken when the
 phase ends. A policy that fills copies on first use is asked before every walk. The vertices to be read are known by
 then, and sent to the host, which decides and sends back the words that change. The walk then reads from copies, and
 leaves behind what it reads from the host. So copies cost no traffic, and what crosses the link is what the bookkeeping

@@ -1,1 +1,1 @@
-"""Monotone programs on a GPU: one word a vertex, corrected, pulled and pushed in rounds by thousands of threads."""
+"""Monotone programs on a GPU: one word per vertex, corrected, pulled and pushed in rounds by thousands of threads."""

@@ -127,7 +127,7 @@ class Rounds:
         reading = new_reading(backend, long_lists)._replace(tallies=board.tallies, progress=board.progress)
         self._reading = reading if cached is None else cached.counted_by(reading)
         self._trace = backend.empty(0, np.int64)
-        """Room for one row a list read: of all reads when tracing, else of a walk that may stop early."""
+        """Room for one row per list read: of all reads when tracing, else of a walk that may stop early."""
         board.begin()
 
     def launch(self, name: str, *arguments: Any) -> None:
@@ -180,7 +180,7 @@ class Rounds:
             steps = self._more(steps)
 
     def reads(self) -> NDArray[np.int64] | None:
-        """Return one row a list read, when tracing; where the cache is asked before every walk it has them."""
+        """Return one row per list read, when tracing; where the cache is asked before every walk it has them."""
         return self._traced() if self._tracing and self._asking is None else None
 
     def through_the_cache(self, work: Work) -> Work:

@@ -268,7 +268,7 @@ def test_a_small_batch_on_a_large_graph_reads_little() -> None:
     assert work.counters.edges < started.counters.edges / 10
 
 
-def test_a_batch_that_touches_nearly_all_is_computed_from_nothing() -> None:
+def test_a_batch_that_touches_nearly_all_is_computed_from_scratch() -> None:
     # All hangs on the first edge of a path, and each vertex has in-edges from the whole path behind it.
     size = 24
     pairs = [(u, v) for u in range(size) for v in range(size) if v == u + 1 or v < u]
