@@ -4,9 +4,8 @@ Each function here returns a `Stream`: batches made one at a time when asked for
 asked again.
 """
 
-from grapin.stream.arrow import from_arrow
 from grapin.stream.events import sliding, temporal
 from grapin.stream.sample import sample, workload
-from grapin.stream.stream import Stream, from_iterator
+from grapin.stream.stream import Stream, from_arrow, from_iterator
 
 __all__ = ["Stream", "from_arrow", "from_iterator", "sample", "sliding", "temporal", "workload"]
