@@ -15,7 +15,6 @@ from experiments.lib.varying import EDGES, PROGRAMS
 from grapin.sim import Prediction, replay
 from grapin.trace import Trace
 
-QUESTION = "How soon do cached lists on the device pay, batch by batch?"
 ORIGINAL = "UK"  # Grapin, Figure 10
 WARM_UP = 3  # Grapin, section 7.2: batches after which it has settled
 PUBLISHED = {
@@ -97,7 +96,7 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="figure10",
-    question=QUESTION,
+    question="How soon do cached lists on the device pay, batch by batch?",
     source="Grapin, Figure 10 and section 7.2; its Tables 4 and 6 for all batches together",
     measure=bars,
     difference=(
@@ -109,7 +108,7 @@ EXPERIMENT = Experiment(
         "them (table1). The dip after three batches is where the first values leave the window."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="batch", y="times as fast with cached lists"),
+    draw=panels(x="batch", y="times as fast with cached lists"),
     configuration={
         "original": ORIGINAL,
         "edges": EDGES,

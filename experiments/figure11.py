@@ -14,7 +14,6 @@ from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import BATCHES, EDGES, MACHINE, Miniature, miniatures
 from experiments.lib.varying import PROGRAMS, over, span, time_bars
 
-QUESTION = "Does it matter how large batches are, from tiny ones to 3 % of all edges?"
 ORIGINAL = "UK"  # Grapin, section 7.3: a graph of which 100M edges are 3 %
 SIZES = (1e5, 1e6, 1e7, 1e8)
 """Mutations a batch, of the original."""
@@ -63,7 +62,7 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="figure11",
-    question=QUESTION,
+    question="Does it matter how large batches are, from tiny ones to 3 % of all edges?",
     source="Grapin, Figure 11 and section 7.3",
     measure=bars,
     difference=(
@@ -73,7 +72,7 @@ EXPERIMENT = Experiment(
         "several times a batch and gains about what was published."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="mutations a batch", y="s for ten batches", log="xy"),
+    draw=panels(x="mutations a batch", y="s for ten batches", log="xy"),
     configuration={
         "original": ORIGINAL,
         "edges": EDGES,

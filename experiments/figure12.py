@@ -24,7 +24,6 @@ from grapin.sim import replay
 from grapin.sim.predict import edge_bytes
 from grapin.trace import Trace
 
-QUESTION = "How much room for cached lists is enough?"
 GENERATED, REAL = "FS", "TW"  # Grapin, section 7.3; ours
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP", "cc": "CC", "pagerank": "PageRank"}
 ROOMS = {"a5000": (1, 2, 3, 4), "a6000": (4, 8)}  # Grapin, section 7.3: GB; then all edges on the larger GPU
@@ -114,7 +113,7 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="figure12",
-    question=QUESTION,
+    question="How much room for cached lists is enough?",
     source="Grapin, Figure 12 and section 7.3",
     measure=bars,
     difference=(
@@ -126,6 +125,6 @@ EXPERIMENT = Experiment(
         "lists much more often than others, comes near."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="GB for cached lists", y="times as fast as without"),
+    draw=panels(x="GB for cached lists", y="times as fast as without"),
     configuration={"originals": (GENERATED, REAL), "edges": EDGES, "batches": BATCHES, "batch": BATCH},
 )

@@ -12,7 +12,6 @@ from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import BATCH, BATCHES, EDGES, MACHINE, Miniature, miniatures
 from experiments.lib.varying import PROGRAMS, SYSTEMS, span, time_bars
 
-QUESTION = "Does it matter how much of a batch is deletions?"
 ORIGINAL = "UK"  # ours
 DELETIONS, QUICK_DELETIONS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 1.0)
 LONGEST = "longest over shortest time"
@@ -54,7 +53,7 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="figure13",
-    question=QUESTION,
+    question="Does it matter how much of a batch is deletions?",
     source="Grapin, Figure 13 and section 7.3",
     measure=bars,
     difference=(
@@ -64,7 +63,7 @@ EXPERIMENT = Experiment(
         "is deleted, and on R-MAT least where a quarter or half is; why, we have not looked into."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="deletions, % of a batch", y="s for ten batches"),
+    draw=panels(x="deletions, % of a batch", y="s for ten batches"),
     configuration={
         "original": ORIGINAL,
         "edges": EDGES,

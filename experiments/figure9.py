@@ -38,7 +38,6 @@ from grapin.stream import Stream
 from grapin.system import SYSTEMS, ZeroCopy
 from grapin.trace import Trace
 
-QUESTION = "What does it cost that a graph can change: how fast are its lists read and changed, beside a CSR?"
 GENERATED = ("OK", "UK")
 """Grapin's smallest and largest: miniatures of all five have the same lists, what differs is how large batches are."""
 PLAIN, ALIGNED = "Grapin's store", "Grapin's store, aligned"
@@ -220,7 +219,7 @@ def bars(*, quick: bool) -> Iterator[Bar]:
 
 EXPERIMENT = Experiment(
     name="figure9",
-    question=QUESTION,
+    question="What does it cost that a graph can change: how fast are its lists read and changed, beside a CSR?",
     source="Grapin, Figure 9 and section 6",
     measure=bars,
     difference=(
@@ -233,6 +232,6 @@ EXPERIMENT = Experiment(
         "chain waits."
     ),
     answer=_answer,
-    draw=panels(QUESTION, x="", log={"update": "y"}),
+    draw=panels(x="", log={"update": "y"}),
     configuration={"edges": EDGES, "batch": BATCH, "batches": BATCHES, "machine": MACHINE},
 )

@@ -26,7 +26,6 @@ SIZES = {"full": 1000, "quick": 50}
 WITHIN = 3.0
 """The longest time may be this many times the shortest."""
 RATIO = "longest over shortest"
-QUESTION = "Does a batch cost what it changes, or what exists?"
 
 
 def compute_times(name: str, size: int) -> Iterator[Bar]:
@@ -71,9 +70,9 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="growth",
-    question=QUESTION,
+    question="Does a batch cost what it changes, or what exists?",
     measure=bars,
     answer=_answer,
-    draw=panels(QUESTION, x="vertices, as a power of two", y="ms"),
+    draw=panels(x="vertices, as a power of two", y="ms"),
     configuration={"graphs": FULL, "batches": BATCHES, "size": SIZES["full"]},
 )

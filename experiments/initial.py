@@ -32,7 +32,6 @@ THREADS = (1, 2)
 BARRED_THREADS = 2
 OVER = "over the fastest rival"
 NOT_SLOWER = 1.0
-QUESTION = "How long do the first values take, beside SciPy, NetworKit and python-graphblas?"
 Run = Callable[[], Any]
 
 
@@ -143,9 +142,9 @@ def _answer(bars: Sequence[Bar]) -> str:
 
 EXPERIMENT = Experiment(
     name="initial",
-    question=QUESTION,
+    question="How long do the first values take, beside SciPy, NetworKit and python-graphblas?",
     measure=bars,
     answer=_answer,
-    draw=panels(QUESTION, x="ms"),
+    draw=panels(x="ms"),
     configuration={"graph": FULL, "rounds": ROUNDS, "threads": THREADS},
 )

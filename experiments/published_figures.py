@@ -34,7 +34,6 @@ SOURCES = {
     "S": "Subway",
 }
 """What rows are about, by the letter that their names begin with."""
-QUESTION = "How far is the transfer model from every figure that others published?"
 
 
 @dataclass(frozen=True)
@@ -141,15 +140,15 @@ def _answer(bars: Sequence[Bar]) -> str:
     )
 
 
-def _draw(record: Record) -> Any:
+def _draw(title: str, record: Record) -> Any:
     """Draw the errors, source by source."""
     rows = [replace(bar, place=Place(SOURCES[bar.name[0]], "the model", bar.name)) for bar in bars_of(record)]
-    return figure_of(QUESTION, rows, x="% off", linear=True)
+    return figure_of(title, rows, x="% off", linear=True)
 
 
 EXPERIMENT = Experiment(
     name="published_figures",
-    question=QUESTION,
+    question="How far is the transfer model from every figure that others published?",
     source="each row names its own",
     measure=measure,
     answer=_answer,

@@ -67,7 +67,6 @@ RANGE = (5.8, 9.0)
 STATIC, STREAMING = "static", "streaming"
 MOVED = "moved in over read"
 OFF_RANGE = "off the published range"
-QUESTION = "How much does unified memory move for what is read?"
 _NAME = re.compile(r"(\w+), (\S+?)(?: \(\d+ rounds\))?(?: at the ratio of (\w+))?(?:: |, )(.+)")
 """Workload, graph, ratio and what was measured, in a row's name."""
 
@@ -347,15 +346,15 @@ def _placed(bar: Bar) -> Bar:
     )
 
 
-def _draw(record: Record) -> Any:
+def _draw(title: str, record: Record) -> Any:
     """Draw all rows but those that tell only how far another is off."""
     rows = [_placed(bar) for bar in bars_of(record) if not bar.name.endswith(OFF_RANGE)]
-    return figure_of(QUESTION, [row for row in rows if row.place is not None])
+    return figure_of(title, [row for row in rows if row.place is not None])
 
 
 EXPERIMENT = Experiment(
     name="read_amplification",
-    question=QUESTION,
+    question="How much does unified memory move for what is read?",
     source="Grapin, Tables 2 and 5",
     measure=bars,
     answer=_answer,

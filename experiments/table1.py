@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.lib.bars import Bar, Place
+from experiments.lib.bars import Bar, Place, beside
 from experiments.lib.drawing import panels
 from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import BATCH, BATCHES, EDGES, Miniature, record, stand_ins
@@ -153,26 +153,17 @@ def bars(*, quick: bool) -> Iterator[Bar]:
 
 def answer(rows: Sequence[Bar]) -> str:
     """Say how many passes each way reads."""
-
-    def span(what: str) -> str:
-        some = [row for row in rows if row.name.endswith(f": {what}")]
-        theirs = [row.published for row in some if row.published is not None]
-        beside = f" (published {min(theirs):.3g} to {max(theirs):.3g})" if theirs else ""
-        figures = [row.figure for row in some]
-        return f"{min(figures):.2g} to {max(figures):.3g} times{beside}"
-
+    scratch, memoized, bounded = (beside(rows, f": {what}") for what in (FROM_SCRATCH, MEMOIZED, BOUNDED))
     return (
-        f"ten batches of shortest paths read all edges {span(FROM_SCRATCH)} when each recomputes all values, "
-        f"{span(MEMOIZED)} under the published repair, which keeps what a batch did not touch and is still a pass a "
-        f"batch, and {span(BOUNDED)} under ours"
+        f"ten batches of shortest paths read all edges {scratch} times when each recomputes all values, {memoized} "
+        "times under the published repair, which keeps what a batch did not touch and is still a pass per batch, and "
+        f"{bounded} times under ours"
     )
 
 
-QUESTION = "How much of the edges do ten batches read, and how much of that is read again?"
-
 EXPERIMENT = Experiment(
     name="table1",
-    question=QUESTION,
+    question="How much of the edges do ten batches read, and how much of that is read again?",
     source="Grapin, Table 1",
     measure=bars,
     difference=(
@@ -183,6 +174,6 @@ EXPERIMENT = Experiment(
         "take a larger share of the edges, and shorter in the web."
     ),
     answer=answer,
-    draw=panels(QUESTION, x=""),
+    draw=panels(x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "top": TOP},
 )

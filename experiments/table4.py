@@ -37,7 +37,7 @@ OK. Its released code has ids and weights of 4 bytes each.
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
-from experiments.lib.bars import Bar, Place
+from experiments.lib.bars import Bar, Place, beside
 from experiments.lib.drawing import panels
 from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import (
@@ -240,33 +240,24 @@ def answer(rows: Sequence[Bar]) -> str:
             for row in rows
             if row.name.startswith(program) and row.name.endswith(f": {system} over {BASE}")
         ]
-        beside = [row.published for row in some if row.published is not None]
-        ours = [row.figure for row in some if row.published is not None or not beside]
-        said = f" (published {geometric_mean(beside):.2g})" if beside else ""
+        theirs = [row.published for row in some if row.published is not None]
+        ours = [row.figure for row in some if row.published is not None or not theirs]
+        said = f" (published {geometric_mean(theirs):.2g})" if theirs else ""
         return f"{geometric_mean(ours):.2g}{said}"
 
+    paths, pages = (beside(rows, f": {system}, {RATE}") for system in (BASE, "grapin-page"))
     return (
         f"as multiples of the time of zero-copy without a cache, in the mean of four programs on five graphs: "
         f"recomputing everything {mean('grapin-recomp')}, unified memory {mean('grapin-page')}, 4 GB of cached lists "
         f"{mean('grapin')}, our own repair {mean('bounded')}; all of that is the device's time, without the host's "
-        f"update, which table6 has. Shortest paths read edges at {_span(rows, BASE)} GB/s by zero-copy, where ours is "
-        f"faster than the published, and at {_span(rows, 'grapin-page')} GB/s by pages, where it is not"
+        f"update, which table6 has. Shortest paths read edges at {paths} GB/s by zero-copy, where ours is "
+        f"faster than the published, and at {pages} GB/s by pages, where it is not"
     )
 
 
-def _span(rows: Sequence[Bar], system: str) -> str:
-    """Say from where to where the rates of a system go, ours and the published."""
-    some = [row for row in rows if row.name.endswith(f": {system}, {RATE}")]
-    ours, theirs = [row.figure for row in some], [row.published for row in some if row.published]
-    ends = [f"{min(one):.2g} to {max(one):.2g}" if one else "nothing" for one in (ours, theirs)]
-    return f"{ends[0]} (published {ends[1]})"
-
-
-QUESTION = "How do the systems compare, program by program?"
-
 EXPERIMENT = Experiment(
     name="table4",
-    question=QUESTION,
+    question="How do the systems compare, program by program?",
     source="Grapin, Table 4",
     measure=bars,
     difference=(
@@ -280,6 +271,6 @@ EXPERIMENT = Experiment(
         "published is not known. Cached lists save less here where 4 GB hold a part of the edges (table6)."
     ),
     answer=answer,
-    draw=panels(QUESTION, x=f"multiples of the time of {BASE}", log="y"),
+    draw=panels(x=f"multiples of the time of {BASE}", log="y"),
     configuration={"edges": EDGES, "batches": BATCHES, "cache": CACHE, "machine": MACHINE},
 )

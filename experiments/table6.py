@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from time import thread_time
 
-from experiments.lib.bars import Bar, Place
+from experiments.lib.bars import Bar, Place, beside
 from experiments.lib.drawing import panels
 from experiments.lib.experiment import Experiment
 from experiments.lib.grapin_runs import (
@@ -210,26 +210,20 @@ def bars(*, quick: bool) -> Iterator[Bar]:
 
 def answer(rows: Sequence[Bar]) -> str:
     """Say what the cache brings, and what our repair."""
-
-    def span(what: str) -> str:
-        some = [row for row in rows if row.name.endswith(f": {what}")]
-        ours, theirs = [row.figure for row in some], [row.published for row in some if row.published]
-        beside = f" (published {min(theirs):.2g} to {max(theirs):.2g})" if theirs else ""
-        return f"{min(ours):.2g} to {max(ours):.2g}{beside}"
-
+    gain, ample, computing, ours = (
+        beside(rows, f": {what}") for what in (SPEEDUP, AMPLY, COMPUTATION, BOUNDED)
+    )
     return (
-        f"4 GB of cached lists make ten batches of shortest paths {span(SPEEDUP)} times as fast, and {span(AMPLY)} "
-        f"times with as much room as Table 5's savings need; without them the device computes for {span(COMPUTATION)} "
-        f"s. Our own repair, bounded, takes {span(BOUNDED)} of the time without cached lists, nearly all of it the "
-        "host's update of the graph, which no repair spares"
+        f"4 GB of cached lists make ten batches of shortest paths {gain} times as fast, and {ample} times with as much "
+        f"room as Table 5's savings need; without them the device computes for {computing} s. Our own repair, bounded, "
+        f"takes {ours} of the time without cached lists, nearly all of it the host's update of the graph, which no "
+        "repair spares"
     )
 
 
-QUESTION = "Where does the time of a batch go, with and without cached lists?"
-
 EXPERIMENT = Experiment(
     name="table6",
-    question=QUESTION,
+    question="Where does the time of a batch go, with and without cached lists?",
     source="Grapin, Table 6",
     measure=bars,
     difference=(
@@ -242,6 +236,6 @@ EXPERIMENT = Experiment(
         "one thread's here, 0.4 to 2 us a mutation; published are 0.01 us on FS and 2.95 us on TW."
     ),
     answer=answer,
-    draw=panels(QUESTION, x=""),
+    draw=panels(x=""),
     configuration={"edges": EDGES, "batches": BATCHES, "program": "sssp", "cache": CACHE, "machine": MACHINE},
 )

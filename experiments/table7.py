@@ -89,11 +89,9 @@ def answer(rows: Sequence[Bar]) -> str:
     )
 
 
-QUESTION = "How many batches should tell which lists are hot?"
-
 EXPERIMENT = Experiment(
     name="table7",
-    question=QUESTION,
+    question="How many batches should tell which lists are hot?",
     source="Grapin, Table 7",
     measure=bars,
     difference=(
@@ -104,6 +102,6 @@ EXPERIMENT = Experiment(
         "same run had tau 3 save 13 and 40 % for PageRank. Bytes do not hang on it, and the answer is in bytes."
     ),
     answer=answer,
-    draw=panels(QUESTION, x="tau"),
+    draw=panels(x="tau"),
     configuration={"edges": EDGES, "batches": BATCHES, "cache": CACHE, "machine": MACHINE},
 )

@@ -91,6 +91,13 @@ def span(figures: Iterable[float], unit: str = "", digits: int = 2) -> str:
     return " to ".join(ends) + (f" {unit}" if unit and ends else "")
 
 
+def beside(bars: Iterable[Bar], ending: str) -> str:
+    """Write from where to where the figures of the rows go that are called so, and those published of the same."""
+    rows = named(bars, ending)
+    theirs = span(row.published for row in rows if row.published)
+    return span(row.figure for row in rows) + (f" (published {theirs})" if theirs else "")
+
+
 def percents(parts: Iterable[float], digits: int = 2) -> str:
     """Write from where to where parts go, in percent."""
     return span((100 * part for part in parts), "%", digits)

@@ -243,17 +243,16 @@ _NARROWEST = 1.6
 """Inches of the axes of a panel, at the least."""
 
 
-def panels(title: str, *, x: str, y: str = "", log: Log = "") -> Callable[[Record], Any]:
-    """Return what draws those of a record's rows that have a place; all of them where none has.
+def panels(*, x: str, y: str = "", log: Log = "") -> Callable[[str, Record], Any]:
+    """Return what draws, under a title, those of a record's rows that have a place; all of them where none has.
 
     Args:
-        title: of the whole figure, which is the experiment's question.
         x: what the lower axis shows: the numbers that lines go over; the figures of dots.
         y: what the figures of lines are. Where nothing is said of figures, their unit is.
         log: which axes of lines are logarithmic; figures that differ much are on such an axis anyway.
     """
 
-    def draw(record: Record) -> Any:
+    def draw(title: str, record: Record) -> Any:
         bars = bars_of(record)
         rows = [bar for bar in bars if bar.place is not None]
         return figure_of(title, rows, x=x, y=y, log=log) if rows else figure_of(title, placed(bars))
@@ -391,7 +390,7 @@ def drawn(experiment: Experiment, record: Record) -> bytes:
     style: Any = LOOK
     with mpl.rc_context(style):
         if experiment.draw:
-            figure = experiment.draw(record)
+            figure = experiment.draw(experiment.question, record)
         else:
             figure = figure_of(experiment.question, placed(bars_of(record)), rival=experiment.rival)
         file = BytesIO()

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Protocol
 
-from experiments.lib.bars import Bar, kept, number, sentence, span
+from experiments.lib.bars import Bar, Record, kept, number, sentence, span
 from grapin.errors import MissingDependency
 from grapin.validation import check_choice
 
@@ -57,8 +57,8 @@ class Experiment:
     """Where ours differs from the published and why, in a sentence or two."""
     answer: Callable[[Sequence[Bar]], str] = summary
     """The answer in one sentence, from the rows of a full run."""
-    draw: Callable[[Mapping[str, Any]], Any] | None = None
-    """A record as a matplotlib figure; ours beside the published, panel by unit, unless told otherwise."""
+    draw: Callable[[str, Record], Any] | None = None
+    """A record as a matplotlib figure under its title; ours beside what was published, unless told otherwise."""
     seed: int = 1
     """Of everything that is drawn."""
     configuration: Mapping[str, Any] = field(default_factory=dict)

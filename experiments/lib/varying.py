@@ -10,7 +10,8 @@ start and a round trip; on a GPU rounds would be larger and fewer.
 
 from collections.abc import Iterator, Sequence
 
-from experiments.lib.bars import Bar, Place
+from experiments.lib.bars import Bar, Place, figures
+from experiments.lib.bars import span as bars_span
 from experiments.lib.grapin_runs import MACHINE, Miniature, record
 from grapin.sim import replay
 from grapin.stream import Stream
@@ -49,18 +50,11 @@ def time_bars(miniature: Miniature, program: str, stream: Stream, x: float, said
 
 def over(bars: Sequence[Bar], slower: str, faster: str) -> list[float]:
     """Return how many times as long one system takes as another, wherever both stand and the other takes any time."""
-    figures = {bar.place: bar.figure for bar in bars if bar.place is not None}
-    other = {
-        place: figures.get(place._replace(line=faster), 0.0) for place in figures if place.line == slower
-    }
-    return [figures[place] / fast for place, fast in other.items() if fast > 0]
+    found = {bar.place: bar.figure for bar in bars if bar.place is not None}
+    other = {place: found.get(place._replace(line=faster), 0.0) for place in found if place.line == slower}
+    return [found[place] / fast for place, fast in other.items() if fast > 0]
 
 
 def span(bars: Sequence[Bar], beginning: str, ending: str) -> str:
     """Say from where to where the figures of rows go that are called so."""
-    figures = [bar.figure for bar in bars if bar.name.startswith(beginning) and bar.name.endswith(ending)]
-    return (
-        " to ".join(dict.fromkeys(f"{float(f'{end:.3g}'):,g}" for end in (min(figures), max(figures))))
-        if figures
-        else "nothing"
-    )
+    return bars_span(figures(bars, ending, beginning), digits=3) or "nothing"

@@ -34,11 +34,11 @@ def marked(axes: Any, label: str) -> list[float]:
 
 
 def test_places_survive_a_record_and_become_panels_lines_and_groups() -> None:
-    drawn = panels("Why?", x="size", log={"left": "xy"})
+    drawn = panels(x="size", log={"left": "xy"})
     experiment = Experiment(name="small", question="Why?", measure=lambda *, quick: ROWS, draw=drawn)
     record = json.loads(json.dumps(measured(experiment, quick=True)))
     assert [bar.place for bar in bars_of(record)] == [bar.place for bar in ROWS]
-    left, right = (axes for part in drawn(record).subfigs for axes in part.axes)
+    left, right = (axes for part in drawn("Why?", record).subfigs for axes in part.axes)
     assert (left.get_title(loc="left"), left.get_xscale(), left.get_ylabel()) == ("left", "log", "s")
     assert {line.get_label() for line in left.lines} == {"slow", "fast", "published"}
     assert [label.get_text() for label in right.get_yticklabels()] == ["a group"]
@@ -48,7 +48,7 @@ def test_places_survive_a_record_and_become_panels_lines_and_groups() -> None:
 def test_a_record_from_before_its_rows_had_places_is_drawn_by_names() -> None:
     rows = [Bar("bfs: time", 1.0, "s"), Bar("sssp: time", 2.0, "s")]
     record = {"bars": [vars(bar) for bar in rows]}
-    (axes,) = (axes for part in panels("Why?", x="size")(record).subfigs for axes in part.axes)
+    (axes,) = (axes for part in panels(x="size")("Why?", record).subfigs for axes in part.axes)
     assert (axes.get_title(loc="left"), axes.get_xlabel()) == ("time", "s")
 
 
