@@ -26,13 +26,13 @@ from grapin.errors import GrapinError
 from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.graph.packed import Allocate
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program
+from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Program, Triangles
 from grapin.random import Draws
 from grapin.system import RUNNABLE, SYSTEMS, System, Unified
 
 PROGRAMS: dict[str, Program] = {
     program.name: program
-    for program in (BFS(0), SSSP(0), SSWP(0), ConnectedComponents(), PageRank(tolerance=1e-6))
+    for program in (BFS(0), SSSP(0), SSWP(0), ConnectedComponents(), PageRank(tolerance=1e-6), Triangles())
 }
 """What is tried, by name; vertex 0 is the hub and never deleted."""
 KINDS = ("directed", "undirected")

@@ -7,7 +7,8 @@ from grapin.errors import InvalidArgument
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
 from grapin.kernels.cuda.pagerank.query import PageRankQuery
-from grapin.programs import Monotone, PageRank, Program
+from grapin.kernels.cuda.triangles import TriangleQuery
+from grapin.programs import Monotone, PageRank, Program, Triangles
 from grapin.system import System
 
 
@@ -19,4 +20,8 @@ def make_query(
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
     if isinstance(program, PageRank):
         return PageRankQuery(backend, program, system)
-    raise InvalidArgument(f"program={program!r} must be a Monotone program or PageRank on this device")
+    if isinstance(program, Triangles):
+        return TriangleQuery(backend, program, system)
+    raise InvalidArgument(
+        f"program={program!r} must be a Monotone program, PageRank or Triangles on this device"
+    )

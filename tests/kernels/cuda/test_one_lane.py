@@ -17,7 +17,7 @@ from grapin.device import open_device
 from grapin.engine.verify import verify_answer, verify_copies
 from grapin.errors import InvalidArgument
 from grapin.kernels.rules import fingerprint
-from grapin.programs import Program
+from grapin.programs import Program, Triangles
 from grapin.system import RUNNABLE, SYSTEMS
 from grapin.testing import MutationStream, mutation_streams
 
@@ -29,9 +29,10 @@ from grapin.kernels.cuda.one_lane import OneLane
 from grapin.kernels.cuda.simulator import Simulator
 
 FROM_SOURCES = {program.name: program for program in (BFS, SSSP, SSWP)}
-PROGRAMS = (*FROM_SOURCES, ConnectedComponents.name, PageRank.name)
+PROGRAMS = (*FROM_SOURCES, ConnectedComponents.name, PageRank.name, Triangles.name)
 # Each kind of weight that a program reads is compiled again.
 KINDS = {"bfs": ["none"], "sssp": ["int32"], "sswp": ["float32"], "cc": ["none"], "pagerank": ["none"]}
+KINDS |= {"triangles": ["none"]}
 if os.environ.get("GRAPIN_PROFILE") == "deep":
     KINDS = {name: ["int32", "float32", "none"] for name in KINDS}
 WARP = 4
@@ -43,6 +44,8 @@ def make(name: str, graph: Graph) -> Program:
         return PageRank(tolerance=1e-6)
     if name == "cc":
         return ConnectedComponents()
+    if name == "triangles":
+        return Triangles()
     return FROM_SOURCES[name]([int(vertex) for vertex in np.flatnonzero(graph.alive())[:2]])
 
 
