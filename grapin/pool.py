@@ -12,6 +12,7 @@ beside them.
 import gc
 import pickle
 import signal
+import socket
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -222,7 +223,7 @@ def on_cluster(
 def _connected(address: str) -> Iterator[Any]:
     if find_spec("distributed") is None:
         raise MissingDependency("a cluster needs Dask: pip install 'grapin[cluster]'")
-    client = _client(address)
+    client = None if _silent(address) else _client(address)
     if client is None:
         # What is left of a client that found nobody takes a lock when it is collected, and for ever if that happens
         # while the next client is made: so it is collected here.
@@ -231,6 +232,24 @@ def _connected(address: str) -> Iterator[Any]:
     with client:
         _check_workers(client, address)
         yield client
+
+
+def _silent(address: str) -> bool:
+    """Tell whether something takes calls at this address and says nothing: a Dask client would wait for it for ever.
+
+    A scheduler speaks first when it is called, but behind TLS, where Dask's own time limit holds.
+    """
+    protocol, _, place = address.rpartition("://")
+    host, _, port = place.rpartition(":")
+    if protocol not in ("", "tcp") or not (host and port.isdecimal() and int(port) < 2**16):
+        return False
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS) as line:
+            return line.recv(1, socket.MSG_PEEK) == b""
+    except TimeoutError:
+        return True
+    except (OSError, UnicodeError):  # nobody there: Dask says so as well
+        return False
 
 
 def _client(address: str) -> Any:

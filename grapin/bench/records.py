@@ -4,7 +4,6 @@ What a time depends on besides the code: the commit, the machine, the libraries,
 """
 
 import json
-import math
 import os
 import platform
 import subprocess
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from grapin.bench.measure import Measurement
-from grapin.bench.suite import Case, Suite
+from grapin.bench.suite import MOST_REPETITIONS, Case, Suite
 from grapin.errors import InvalidFile
 
 _LIBRARIES = ("numpy", "numba", "numba-cuda", "scipy", "networkit", "python-graphblas")
@@ -99,6 +98,10 @@ def _version(name: str) -> str | None:
         return None
 
 
+_SECONDS = (1e-12, 1e9)
+"""No run takes less or more: of times beyond these not even the ratio could be told."""
+_KINDS = {"commit": str | None, "grapin": str | None, "machine": dict, "configuration": dict}
+
 FIGURES = ("start", "batch")
 """What is timed: the first values from scratch, and the mean batch."""
 
@@ -175,7 +178,7 @@ def read_records(path: str) -> dict[Case, dict[str, Any]]:
         try:
             one = json.loads(line)
             found[Case(**one["case"])] = _checked(one)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InvalidFile(f"{path}, line {number}: is not a record of grapin bench ({error})") from None
     if not found:
         raise InvalidFile(f"{path}: has no records")
@@ -186,8 +189,12 @@ def _checked(one: dict[str, Any]) -> dict[str, Any]:
     """Refuse a record that lacks what comparisons look at."""
     for figure in FIGURES if one["case"]["system"] is not None else FIGURES[:1]:
         seconds = one[figure]["seconds"]
-        if not seconds or not all(isinstance(number, float) and 0 < number < math.inf for number in seconds):
-            raise ValueError(f"the seconds of {figure} must be positive numbers")
-    for name in ("commit", "grapin", "machine", "configuration"):
-        _ = one[name]
+        if not isinstance(seconds, list) or not 1 <= len(seconds) <= MOST_REPETITIONS:
+            raise ValueError(f"{figure} must have 1 to {MOST_REPETITIONS} times")
+        least, most = _SECONDS
+        if not all(isinstance(number, float) and least <= number <= most for number in seconds):
+            raise ValueError(f"the seconds of {figure} must be numbers from {least:g} to {most:g}")
+    for name, kind in _KINDS.items():
+        if not isinstance(one[name], kind):
+            raise TypeError(f"{name} must not be {one[name]!r:.40}")
     return one

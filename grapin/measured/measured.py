@@ -48,6 +48,8 @@ KINDS: dict[str, Unit] = {
     "time of batches": "seconds",
 }
 """What can be measured and predicted, in the order in which it is shown; `docs/counters.md` says what each is."""
+MOST_COUNTED = 2**63
+"""No counter, and no sum of counters of a run, has more."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class Measured:
     def __post_init__(self) -> None:
         for kind in self.totals:
             check_choice("kind", kind, KINDS)
+        for kind, value in (*self.totals.items(), *(("a batch's time", value) for value in self.seconds)):
+            if not 0 <= value <= MOST_COUNTED:
+                raise InvalidFile(f"{self.source}: {kind} is {value}, which nothing can have counted")
 
 
 _NAMES = {
@@ -100,7 +105,9 @@ def read_run(path: Path) -> Measured:
     """Read the file of one run."""
     try:
         return from_record(json.loads(path.read_text(encoding="utf-8")), path.name)
-    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+    except InvalidFile:
+        raise
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InvalidFile(f"{path}: is not what grapin run --json writes ({error!r})") from None
 
 
@@ -206,6 +213,8 @@ def _number(path: Path, name: str, unit: str, text: str) -> Decimal:
         value = Decimal(text.replace(",", ""))
     except InvalidOperation:
         raise InvalidFile(f"{path}: {name} is {text!r}, which is no number: {_AGAIN}") from None
+    if not value.is_finite() or not 0 <= value <= MOST_COUNTED:
+        raise InvalidFile(f"{path}: {name} is {text!r}, which nothing can have counted: {_AGAIN}")
     if value != value.to_integral_value():
         raise InvalidFile(f"{path}: {name} is {text!r}, which is not whole: {_AGAIN}")
     return value
@@ -227,6 +236,13 @@ _TABLES = ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "CUPTI
 _NANOSECOND = 1e-9
 
 
+def _strays(question: str) -> str:
+    """Ask how many of what a question adds up are no whole numbers: SQLite adds text and bytes up as zeros."""
+    return question.replace("SUM(", "SUM(typeof(", 1).replace(
+        ") FROM", ") NOT IN ('integer', 'null')) FROM", 1
+    )
+
+
 def read_nsight_systems(path: Path) -> Measured:
     """Read one export."""
     try:
@@ -238,6 +254,11 @@ def read_nsight_systems(path: Path) -> Measured:
                 for kind, question in _QUESTIONS.items()
                 if any(table in question and table in there for table in _TABLES)
             }
+            for kind, question in _QUESTIONS.items():
+                if kind in totals and export.execute(_strays(question)).fetchone()[0]:
+                    raise InvalidFile(
+                        f"{path}: {kind} must be whole numbers: export it again with nsys export"
+                    )
     except sqlite3.Error as error:
         raise InvalidFile(f"{path}: is not what nsys export --type sqlite writes ({error})") from None
     totals = {kind: total for kind, total in totals.items() if total is not None}

@@ -89,7 +89,18 @@ def test_other_work_is_not_compared() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["", "{", "[]", "{}", '{"case": {"graph": "a"}}', json.dumps(made(PEER, [1.0])).replace("1.0", "-1.0")],
+    [
+        *("", "{", "[]", "{}", '{"case": {"graph": "a"}}', "[" * 100_000),
+        *(
+            json.dumps(made(PEER, [1.0])).replace("1.0", absurd)
+            for absurd in ("-1.0", "1e-300", "1e300", "NaN", "0.0")
+        ),
+        json.dumps(made(PEER, [1.0])).replace("[1.0]", json.dumps([1.0] * 100_000)),
+        json.dumps(made(PEER, [1.0])).replace("[1.0]", "1.0"),
+        json.dumps(made(PEER, [1.0]) | {"configuration": 7}),
+        json.dumps(made(PEER, [1.0]) | {"machine": None}),
+    ],
+    ids=range(15),
 )
 def test_what_is_not_a_record_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"

@@ -105,3 +105,21 @@ def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match="there is no such file"):
         read_measured(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    ["-5", "1e400", "1e999999999", "NaN", "sNaN", "Infinity", "-Infinity", str(2**64), "0x10"],
+)
+@pytest.mark.parametrize("name", METRICS)
+def test_what_nothing_can_have_counted_is_refused_with_its_name(
+    absurd: str, name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "measured.csv"
+    text = by_metric([dict.fromkeys(METRICS, 12_345)])
+    row = f'"{name}","{METRICS[name][0]}","12,345"'
+    assert row in text
+    file.write_text(text.replace(row, row.replace("12,345", absurd)), encoding="utf-8")
+    with pytest.raises(InvalidFile, match=name) as found:
+        read_measured(file)
+    assert str(file) in str(found.value)

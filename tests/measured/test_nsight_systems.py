@@ -86,3 +86,14 @@ def test_a_table_of_another_release_is_refused_with_the_column_it_lacks(tmp_path
         made.commit()
     with pytest.raises(InvalidFile, match="no such column: bytes"):
         read_measured(path)
+
+
+@pytest.mark.parametrize("absurd", ["many", -5, 1.5, 1e308, b"\x00", 2**63 - 1])
+def test_what_nothing_can_have_counted_is_refused(absurd: object, tmp_path: Path) -> None:
+    path = export(tmp_path / "report.sqlite", [3], [], [])
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (bytes, copyKind)")
+        made.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, 11)", [(absurd,), (2,)])
+        made.commit()
+    with pytest.raises(InvalidFile, match=r"report\.sqlite: (migrated|is not what nsys)"):
+        read_measured(path)

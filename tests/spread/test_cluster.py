@@ -4,6 +4,7 @@ import json
 import shlex
 import socket
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,4 +163,19 @@ def test_another_service_at_the_address_is_refused_like_none(
         assert main(["whatif", "path:9", "--cluster", f"tcp://127.0.0.1:{server.getsockname()[1]}"]) == 2
     shown = capsys.readouterr()
     assert shown.err.startswith("grapin: --cluster tcp://127.0.0.1:")
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("protocol", ["tcp://", ""])
+def test_a_port_that_stays_silent_is_refused_in_time_like_none(
+    protocol: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        begun = time.monotonic()
+        address = f"{protocol}127.0.0.1:{server.getsockname()[1]}"
+        assert main(["whatif", "path:9", "--cluster", address]) == 2
+        assert time.monotonic() - begun < 30
+    shown = capsys.readouterr()
+    assert "must be the address of a Dask scheduler that runs" in shown.err
     assert shown.err.count("\n") == 1
