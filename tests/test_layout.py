@@ -85,6 +85,18 @@ def test_every_file_that_a_page_or_a_source_names_exists(suffix: str) -> None:
     assert missing == []
 
 
+def test_every_test_that_a_page_names_exists() -> None:
+    pages = [path for path in committed_files() if path.suffix == ".md"]
+    named = {
+        (path.relative_to(ROOT), file, test)
+        for path in pages
+        for file, test in re.findall(r"(tests/[\w/]+\.py)::(\w+)", path.read_text(encoding="utf-8"))
+    }
+    assert named
+    missing = [one for one in named if f"def {one[2]}(" not in (ROOT / one[1]).read_text(encoding="utf-8")]
+    assert missing == []
+
+
 @pytest.mark.deep
 def test_the_wheel_holds_the_linked_folders_as_part_of_the_package(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
