@@ -10,7 +10,7 @@ BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds
 COMPILED_TESTS := tests/graph tests/cache tests/engine $(wildcard tests/kernels/test_*.py tests/sim/test_unified*.py \
 	tests/sim/test_zero_copy*.py) tests/sim/test_events.py tests/sim/test_replay.py
 
-.PHONY: run set-up test test-cuda test-deep search check format bench clean
+.PHONY: run set-up test test-cuda test-deep search mutants docs check format bench clean
 
 run: $(READY)
 	$(BIN)/grapin demo
@@ -33,6 +33,15 @@ search: $(READY)
 	mkdir -p records
 	$(BIN)/grapin check empty --device cpu --system bounded,grapin,grapin-zc,grapin-page,grapin-recomp \
 		--examples 10000 --record records/search.jsonl
+
+# Mutants of store, CPU kernels, model and reference meet the quick tests; stopped, it goes on where it was.
+mutants: $(READY)
+	nice -n 10 $(BIN)/python tests/mutation/run.py
+	$(BIN)/python tests/mutation/run.py --write
+
+docs: $(READY)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site -d build/doctrees . build/site
+	@echo open build/site/index.html
 
 check: $(READY)
 	$(BIN)/ruff format --check
