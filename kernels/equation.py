@@ -175,12 +175,108 @@ MOST_BLIND = 64
 """Rounds without progress after which only rounding can be what is left."""
 RENEWALS = 4
 """So often residuals are computed again before a tolerance is given up."""
+INFINITE = float("inf")
+
+(TOLERANCE, SCALED, RECENTRED, CHOOSINESS, TERMS, FACTOR) = range(6)
+"""Places in the numbers of a bound, the same on every device. What is given: the tolerance; whether values are scaled
+and residuals recentred, 1 or 0; how choosy a first round is; how many roundings a term of a sum goes through; how
+far the values are off at most, over the residuals."""
+(AMOUNT, PASSING, RESTING, COSTS, LARGEST) = range(6, 11)
+"""What a batch left: p in sum, the base where something is passed on and elsewhere, all costs, the largest r."""
+(OFF, DRIFT, SIZES, WORTH, THRESHOLD, ERROR, REPORTED_OFF, SCALE, STATUS) = range(11, 20)
+"""What a round left: the offset; what rounding may have done to residuals; their sizes less the offset, and what these
+count; who is worth more than the threshold times what it costs pushes next; the certified error; how values are
+reported; why rounds stop."""
+(PATIENCE, BEFORE, LEAST, BLIND, NUMBERS) = range(20, 25)
+"""How choosy the next round is, what the last one left, what any left, and how many left no less than that."""
+PUSHING, HOLDS, LOST, ROUNDED = range(4)
+"""Why rounds stop: they do not; the error is within the tolerance; nothing is left on the scale of the base, so that
+all has to be computed from scratch; what is left is rounding, so that residuals have to be computed again."""
+
+
+def begin_rounds(
+    numbers: Any, amount: float, passing: float, resting: float, costs: float, largest: float
+) -> None:
+    """Take what a batch left, summed over all vertices."""
+    numbers[AMOUNT] = amount
+    numbers[PASSING] = passing
+    numbers[RESTING] = resting
+    numbers[COSTS] = costs
+    numbers[LARGEST] = largest
+    numbers[PATIENCE] = numbers[CHOOSINESS]
+    numbers[BEFORE] = INFINITE
+    numbers[LEAST] = INFINITE
+    numbers[BLIND] = 0.0
+
+
+def recentring_base(numbers: Any) -> Any:
+    """Return by how much the base of those that pass something on grows with the offset; 0 where there is none."""
+    return numbers[PASSING] * numbers[RECENTRED]
+
+
+def take_sums(numbers: Any, off: float, total: float, sizes: float, worth: float, resting: float) -> None:
+    """Take the sums of a round, and with them the bound, and who pushes next."""
+    scaled = numbers[SCALED] > 0.0
+    amount, factor = numbers[AMOUNT], numbers[FACTOR]
+    base = numbers[PASSING] + numbers[RESTING]
+    everything = amount + resting - off * numbers[RESTING]
+    span = sizes + abs(off) * base + abs(amount) + abs(resting)
+    rounded = numbers[DRIFT] + 4.0 * EPSILON * numbers[TERMS] * span + RATES * abs(amount)
+    missing, even, reported = worth, 0.0, everything - rounded
+    if scaled:
+        missing += abs(total)
+        if base > 0.0:
+            even = total / base
+    else:
+        reported += total
+    error = 0.0
+    if missing + rounded > 0.0:
+        error = factor * (missing + rounded) / reported if reported > 0.0 else INFINITE
+    blind = 0.0 if worth < numbers[LEAST] else numbers[BLIND] + 1.0
+    numbers[LEAST] = min(numbers[LEAST], worth)
+    numbers[BLIND] = blind
+    numbers[OFF] = off
+    numbers[SIZES] = sizes
+    numbers[WORTH] = worth
+    numbers[ERROR] = error
+    numbers[REPORTED_OFF] = off + even
+    numbers[SCALE] = 1.0
+    if scaled and everything > 0.0:
+        numbers[SCALE] = 1.0 / everything
+    elif off != 1.0:
+        numbers[SCALE] = 1.0 / (1.0 - off)
+    allowed = numbers[TOLERANCE] * reported / factor if factor > 0.0 else INFINITE
+    numbers[STATUS] = PUSHING
+    if error <= numbers[TOLERANCE]:
+        numbers[STATUS] = HOLDS
+    elif recentring_base(numbers) > 0.0 and not everything > 0.0:
+        numbers[STATUS] = LOST
+    elif missing <= allowed / 2.0 or blind >= MOST_BLIND:
+        numbers[STATUS] = ROUNDED
+    numbers[THRESHOLD] = 0.0
+    if numbers[COSTS] > 0.0:
+        numbers[THRESHOLD] = numbers[PATIENCE] * worth / numbers[COSTS]
+
+
+def take_push(numbers: Any, amount: float, edges: float, additions: float) -> None:
+    """Take what a round pushes in sum and reads, and decide how choosy the next is.
+
+    `additions` counts what is added to residuals other than along edges.
+    """
+    largest = numbers[SIZES] + abs(numbers[OFF]) + numbers[LARGEST]
+    span = (edges + additions) * largest + abs(numbers[AMOUNT]) + numbers[SIZES]
+    numbers[DRIFT] += 4.0 * EPSILON * span
+    numbers[LARGEST] += numbers[SIZES]
+    numbers[AMOUNT] += amount
+    if numbers[WORTH] > SLOW * numbers[BEFORE] or edges == 0:
+        numbers[PATIENCE] /= 2.0
+    numbers[BEFORE] = numbers[WORTH]
 
 
 class Bound:
     """How wrong the values are at most, what has to be pushed next, and when that is enough.
 
-    Sums are given by whoever keeps the vertices: `begin` for each batch, `take` for each round.
+    `numbers` is the bound's state: a list on the host, an array where kernels keep it.
     """
 
     def __init__(self, program: Accumulative, system: System, *, linked: bool) -> None:
@@ -188,110 +284,40 @@ class Bound:
         self.keeping = system.repair is Repair.BOUNDED
         self.recentred = self.keeping and program.uniform and not len(program.fixed())
         bytes_count = system.objective is Objective.BYTES or (linked and system.objective is Objective.DEVICE)
-        self.push_cost, self.choosiness = FEW_BYTES if bytes_count else LITTLE_TIME
-        self.forget()
+        self.push_cost, choosiness = FEW_BYTES if bytes_count else LITTLE_TIME
+        self.numbers = [0.0] * NUMBERS
+        self.numbers[:4] = program.tolerance, float(program.scaled), float(self.recentred), choosiness
+        self.numbers[SCALE] = 1.0
 
     @property
     def even(self) -> bool:
         """Whether every push counts alike: published systems have one threshold."""
         return not self.keeping
 
-    def costs(self, degrees: NDArray[Any]) -> Any:
-        """Return what a push of each vertex costs."""
-        return degrees + self.push_cost if self.keeping else np.ones(len(degrees))
-
-    def forget(self) -> None:
-        """Begin with a new state."""
-        self.off = self.drift = self.error = 0.0
-        self.reported_off, self.scale = 0.0, 1.0
-
-    def begin(
-        self,
-        vertices: int,
-        c: float,
-        amount: float,
-        passing: float,
-        resting: float,
-        costs: float,
-        largest: float,
-    ) -> None:
-        """Take what a batch left: p in sum, the base where something is passed on and elsewhere, costs, largest r."""
-        self._vertices, self._amount, self._passing, self._resting = vertices, amount, passing, resting
-        self._costs, self._largest = costs, largest
-        self._factor = (c if self.program.scaled else 1.0) / (1 - c)
-        self._terms = BLOCK + vertices / BLOCK + 16
-        self._patience, self._renewals = self.choosiness, 0
-        self._before = self._least = np.inf
-        self._blind = 0
-
     @property
-    def recentring_base(self) -> float:
-        """By how much the base of those that pass something on grows with the offset; 0 where there is none."""
-        return self._passing if self.recentred else 0.0
+    def error(self) -> float:
+        """What the values are off by in sum at most, as a part of their sum."""
+        return self.numbers[ERROR]
 
-    def take(self, off: float, total: float, sizes: float, worth: float, resting: float) -> None:
-        """Take the sums of a round, and with them the bound."""
-        base = self._passing + self._resting
-        self.off, self._sizes = off, sizes
-        self._sum = self._amount + resting - off * self._resting
-        span = sizes + abs(off) * base + abs(self._amount) + abs(resting)
-        rounded = self.drift + 4 * EPSILON * self._terms * span + RATES * abs(self._amount)
-        imbalance = abs(total) if self.program.scaled else 0.0
-        reported = self._sum if self.program.scaled else self._sum + total
-        reported -= rounded
-        self._worth = worth
-        self._allowed = self.program.tolerance * reported / self._factor if self._factor else np.inf
-        self._rounded = rounded
-        self.error = 0.0
-        if worth + imbalance + rounded > 0.0:
-            self.error = self._factor * (worth + imbalance + rounded) / reported if reported > 0 else np.inf
-        self._missing = worth + imbalance
-        even = total / base if base > 0 and self.program.scaled else 0.0
-        self.reported_off = off + even
-        self.scale = 1 / self._sum if self.program.scaled and self._sum > 0 else 1 / (1 - off)
-        self._blind = 0 if worth < self._least else self._blind + 1
-        self._least = min(self._least, worth)
+    def weigh(self, rates: Reals, passed: Reals, degrees: NDArray[Any]) -> tuple[Any, Any]:
+        """Return what a unit of each vertex's residual counts, and what a push costs over that."""
+        counted = np.ones(len(rates)) if self.program.scaled else passed * (1 + 1e-6)  # rounded up
+        costs = degrees + self.push_cost if self.keeping else np.ones(len(degrees))
+        with np.errstate(divide="ignore"):
+            return counted.astype(np.float32), np.where(rates > 0, costs / counted, np.inf).astype(np.float32)
 
-    @property
-    def holds(self) -> bool:
-        """Whether the error is within the tolerance."""
-        return self.error <= self.program.tolerance
+    def factor(self, contraction: float) -> float:
+        """Return how far values are off at most, over the residuals."""
+        return (contraction if self.program.scaled else 1.0) / (1 - contraction)
 
-    @property
-    def lost(self) -> bool:
-        """Whether nothing is left on the scale of the base, so that all has to be computed from scratch."""
-        return self.recentred and self._passing > 0 and not self._sum > 0
+    def terms(self, vertices: int, adders: int) -> float:
+        """Return how many roundings a term of a sum over all vertices goes through, of which `adders` add up a part."""
+        return BLOCK + vertices / BLOCK + 16 + adders
 
-    @property
-    def threshold(self) -> float:
-        """Who is worth more than this times what it costs pushes next."""
-        return self._patience * self._worth / self._costs if self._costs > 0 else 0.0
-
-    @property
-    def hindered_by_rounding(self) -> bool:
-        """Whether residuals have to be computed again; raises `InvalidArgument` when that has not helped."""
-        if self._missing > self._allowed / 2 and self._blind < MOST_BLIND:
-            return False
-        if self._renewals == RENEWALS:
-            name, least = type(self.program).__name__, 4 * self.error
-            raise InvalidArgument(
-                f"tolerance={self.program.tolerance:g} of {name} must be at least {least:.1e} on this graph: "
-                "below that, nobody could tell what rounding has done"
-            )
-        return True
-
-    def renewed(self, amount: float) -> None:
-        """Take p in sum after residuals were computed again."""
-        self._amount = amount
-        self._renewals += 1
-        self._blind, self._least = 0, np.inf
-
-    def pushed(self, amount: float, edges: int, threads: int) -> None:
-        """Take what a round pushed in sum and read, and decide how choosy the next is."""
-        largest = self._sizes + abs(self.off) + self._largest
-        self.drift += 4 * EPSILON * ((edges + threads * self._vertices) * largest + abs(self._sum))
-        self._largest += self._sizes
-        self._amount += amount
-        if self._worth > SLOW * self._before or edges == 0:
-            self._patience /= 2
-        self._before = self._worth
+    def refuse(self) -> None:
+        """Raise `InvalidArgument`: computing residuals again has not helped."""
+        name, least = type(self.program).__name__, 4 * self.error
+        raise InvalidArgument(
+            f"tolerance={self.program.tolerance:g} of {name} must be at least {least:.1e} on this graph: "
+            "below that, nobody could tell what rounding has done"
+        )

@@ -27,7 +27,6 @@ from grapin.kernels.cuda.assembly import fingerprint
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.compiled import Compiler
-from grapin.kernels.cuda.pagerank import query as pagerank
 from grapin.kernels.cuda.pages import arena
 from grapin.kernels.cuda.pages.arena import Arena
 from grapin.kernels.cuda.programs import make_query
@@ -208,9 +207,8 @@ def _watched(program: Program, system: System, policy: str, kind: str) -> Watchi
     query = _query(watching, program, system, policy, graph)
     query.start(graph.snapshot(), tracing=False)
     draws = Draws(0, "batches")
-    # Rounding adds up over thousands of batches before ranks are recomputed; here that has to happen at once.
-    with patch.object(pagerank, "ROUNDED", 0.0):
-        for number in range(BATCHES):
-            applied = graph.apply(next_batch(graph, draws, vertices=number >= VERTICES_FROM))
-            query.repair(graph.snapshot(), applied, tracing=False)
+    for number in range(BATCHES):
+        applied = graph.apply(next_batch(graph, draws, vertices=number >= VERTICES_FROM))
+        query.repair(graph.snapshot(), applied, tracing=False)
+    query.values()
     return watching

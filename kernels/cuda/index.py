@@ -10,6 +10,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
+from grapin.counters import Counters
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, bind
@@ -43,6 +44,7 @@ class ListIndex:
         self.copies: DeviceCopies | None = None
         """Copies of lists in a cache, where there is one."""
         self._weights = weights
+        self._transfer = transfer
         self.copied_bytes = 0
         """What the last update copied to the device of edges."""
         self._sides = {name: _Side(backend, transfer, weights=weights) for name in ("out", "in")}
@@ -72,6 +74,18 @@ class ListIndex:
             assert lists is not None
             changed = _owners(applied, inward=name == "in") if applied is not None and follows else None
             self.copied_bytes += side.update(lists, changed)
+
+    def crossing(self, read: Counters) -> Counters:
+        """Return what crossed the link: of a resident copy nothing that was read, but what keeping it took."""
+        if not isinstance(self._transfer, Resident):
+            return read
+        return Counters(
+            read.edges,
+            read.lists,
+            cached_edges=read.edges,
+            cached_lists=read.lists,
+            copied_bytes=self.copied_bytes,
+        )
 
     def _with_copies(self, lists: DeviceLists, *, inward: bool) -> DeviceLists:
         if self.copies is None:

@@ -4,11 +4,11 @@ from typing import Any
 
 from grapin.device import Query
 from grapin.errors import InvalidArgument
+from grapin.kernels.cuda.accumulative.query import AccumulativeQuery
 from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
-from grapin.kernels.cuda.pagerank.query import PageRankQuery
 from grapin.kernels.cuda.triangles import TriangleQuery
-from grapin.programs import Monotone, PageRank, Program, Triangles
+from grapin.programs import Accumulative, Monotone, Program, Triangles
 from grapin.system import System
 
 
@@ -18,10 +18,8 @@ def make_query(
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
-    if isinstance(program, PageRank):
-        return PageRankQuery(backend, program, system)
+    if isinstance(program, Accumulative):
+        return AccumulativeQuery(backend, program, system, weight_dtype=weight_dtype)
     if isinstance(program, Triangles):
         return TriangleQuery(backend, program, system)
-    raise InvalidArgument(
-        f"program={program!r} must be a Monotone program, PageRank or Triangles on this device"
-    )
+    raise InvalidArgument(f"program={program!r} must be a Monotone or an Accumulative program, or Triangles")

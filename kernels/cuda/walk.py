@@ -231,19 +231,46 @@ def walk_long(state: Any, reading: Reading, lists: DeviceLists, inward: Any) -> 
             keep_read(reading, place, start + skipped, degree - skipped, ARRAYS, held)
 
 
+def walk_at_once(
+    state: Any, reading: Reading, lists: DeviceLists, inward: Any, items: Any, bounds: Any, slot: Any
+) -> None:
+    """Do both in one launch, where whoever chose the vertices has told long lists apart."""
+    walk(state, reading, lists, inward, items, bounds, slot)
+    walk_long(state, reading, lists, inward)
+
+
+def leave_nothing(reading: Reading, vertex: Any) -> None:
+    """Stand in for `leave_to_blocks` where long lists are known beforehand."""
+
+
 FUNCTIONS = (leave_to_blocks, _walk_alone, _walk_together)
 """What `walk` is bound to besides the names above and those of `lists.py`."""
-KERNELS = (walk, walk_long)
+KERNELS = (walk, walk_long, walk_at_once)
 
 
 def bind_walk(
     backend: Backend, variant: str, *, weights: bool, cached: bool, STOPS: bool = False, **names: Any
 ) -> SimpleNamespace:
     """Return the two kernels, how many arrays they read (`arrays`), and whether they may stop early (`peeks`)."""
-    arrays = 2 if weights else 1
+    names |= {"LEAVES": not STOPS, "STOPS": STOPS}
+    bound = _bind_lists(backend, weights=weights, cached=cached, **names)
+    kernels = bind(backend, variant, functions=FUNCTIONS, kernels=(walk, walk_long), **bound)
+    return SimpleNamespace(
+        walk=kernels.walk, walk_long=kernels.walk_long, arrays=bound["ARRAYS"], peeks=STOPS
+    )
+
+
+def bind_walk_at_once(backend: Backend, variant: str, *, weights: bool, cached: bool, **names: Any) -> Any:
+    """Return the kernel for vertices whose long lists are known beforehand."""
+    bound = _bind_lists(backend, weights=weights, cached=cached, **names)
+    bound = bind_functions(backend, (leave_nothing, _walk_alone, _walk_together), **bound)
+    bound["leave_to_blocks"] = bound["leave_nothing"]
+    return bind(backend, variant, functions=(walk, walk_long), kernels=(walk_at_once,), **bound).walk_at_once
+
+
+def _bind_lists(backend: Backend, *, weights: bool, cached: bool, **names: Any) -> dict[str, Any]:
     weight = stored_weight if weights else unit_weight
-    names |= {"CACHED": cached, "LEAVES": not STOPS, "ARRAYS": arrays, "STOPS": STOPS}
+    names |= {"CACHED": cached, "ARRAYS": 2 if weights else 1}
     bound = bind_functions(backend, (*LIST_FUNCTIONS, weight), **names)
     bound["weight_at"] = bound[weight.__name__]
-    kernels = bind(backend, variant, functions=FUNCTIONS, kernels=KERNELS, **bound)
-    return SimpleNamespace(walk=kernels.walk, walk_long=kernels.walk_long, arrays=arrays, peeks=STOPS)
+    return bound

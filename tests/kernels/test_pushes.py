@@ -14,6 +14,7 @@ from grapin import Batch, Graph, InvalidArgument, reference, stream
 from grapin.generators import generate
 from grapin.kernels.cpu.accumulative import query as accumulative
 from grapin.kernels.cpu.accumulative.query import AccumulativeQuery
+from grapin.kernels.equation import DRIFT
 from grapin.programs.pagerank import PageRank
 from grapin.system import RUNNABLE, SYSTEMS, Objective
 from grapin.testing import MutationStream, mutation_streams
@@ -67,7 +68,10 @@ def check_state(graph: Graph, query: AccumulativeQuery) -> None:
     """Hold residuals, what is certified, and what does not exist against their definitions."""
     state, bound, exists = query._state, graph.bound, graph.alive()
     residuals = state.residual[:bound]
-    assert np.abs(residuals - expected_residuals(graph, query)).sum() <= query._bound.drift + 1e-12 * bound
+    assert (
+        np.abs(residuals - expected_residuals(graph, query)).sum()
+        <= query._bound.numbers[DRIFT] + 1e-12 * bound
+    )
     passing = (graph.snapshot().out.degrees[:bound] > 0) & (query.program.damping > 0)  # type: ignore[attr-defined]
     assert np.array_equal(np.isfinite(state.cost[:bound]), passing)
     assert not state.pushed[:bound][~passing].any()
@@ -184,7 +188,7 @@ def test_thousands_of_batches_do_not_wear_the_guarantee_out() -> None:
 def test_rounding_that_grows_too_large_has_residuals_recomputed() -> None:
     graph = Graph.from_edges(*_edges("er:60:240"), vertices=60)
     query = started(graph, PageRank())
-    query._bound.drift = 1.0
+    query._bound.numbers[DRIFT] = 1.0
     query._state.residual[7] += 0.5
     applied = graph.apply(Batch(insert=[(0, 0)]))
     work = query.repair(graph.snapshot(), applied, tracing=False)

@@ -38,7 +38,28 @@ from grapin.kernels.cpu.lists import (
     arrays_of,
     new_tally,
 )
-from grapin.kernels.equation import BLOCK, Bound, Change, Equation
+from grapin.kernels.equation import (
+    BLOCK,
+    DRIFT,
+    FACTOR,
+    HOLDS,
+    LOST,
+    OFF,
+    RENEWALS,
+    REPORTED_OFF,
+    ROUNDED,
+    SCALE,
+    STATUS,
+    TERMS,
+    THRESHOLD,
+    Bound,
+    Change,
+    Equation,
+    begin_rounds,
+    recentring_base,
+    take_push,
+    take_sums,
+)
 from grapin.programs.accumulative import Accumulative
 from grapin.system import Repair, System
 
@@ -102,7 +123,8 @@ class AccumulativeQuery:
     def values(self) -> NDArray[np.float64]:
         """Return the value of each vertex below the bound; those that do not exist have 0."""
         values = np.empty(self._vertices)
-        report(self._vertices, self._bound.reported_off, self._bound.scale, self._state, values)
+        numbers = self._bound.numbers
+        report(self._vertices, numbers[REPORTED_OFF], numbers[SCALE], self._state, values)
         return values
 
     def parents(self) -> NDArray[np.int32]:
@@ -144,7 +166,8 @@ class AccumulativeQuery:
         state.base[:bound], rates, passed = self._equation.start(run.snapshot)
         self._set_rates(np.arange(bound), rates, passed, run.lists[1][:bound])
         state.residual[:] = state.base
-        self._bound.forget()
+        numbers = self._bound.numbers
+        numbers[OFF] = numbers[DRIFT] = 0.0
         if self._bound.recentred:
             state.pushed[:] = state.rate > 0
             self._renew(run)
@@ -155,11 +178,7 @@ class AccumulativeQuery:
         """Let vertices pass this on from now on."""
         state = self._state
         state.rate[vertices] = rates
-        counted = np.ones(len(rates)) if self.program.scaled else passed * (1 + 1e-6)  # rounded up
-        costs = self._bound.costs(degrees)
-        with np.errstate(divide="ignore"):
-            state.cost[vertices] = np.where(rates > 0, costs / counted, np.inf)
-        state.counted[vertices] = counted
+        state.counted[vertices], state.cost[vertices] = self._bound.weigh(rates, passed, degrees)
 
     def _change(self, run: _Run, what: Change) -> None:
         """Let the batch change the equation."""
@@ -171,12 +190,12 @@ class AccumulativeQuery:
             rounded, run.trace, run.used = tell_neighbours(
                 what.touched[telling], what.rates[telling], run.lists, state, *run.reading()
             )
-            self._bound.drift += rounded
-        self._bound.drift += change(
+            self._bound.numbers[DRIFT] += rounded
+        self._bound.numbers[DRIFT] += change(
             (what.sources, what.targets, what.gains),
             (what.touched, what.fresh, what.rates),
             keeping,
-            self._bound.off,
+            self._bound.numbers[OFF],
             state,
         )
         self._set_rates(what.touched, what.rates, what.passed, degrees)
@@ -185,30 +204,39 @@ class AccumulativeQuery:
 
     def _renew(self, run: _Run) -> None:
         """Compute residuals from the lists, with amounts on the scale of the base."""
-        if self._bound.off != 0.0:
-            self._state.pushed[:] /= 1 - self._bound.off
-        self._bound.drift, run.trace, run.used = renew(self._vertices, run.lists, self._state, *run.reading())
-        self._bound.off = 0.0
+        numbers = self._bound.numbers
+        if numbers[OFF] != 0.0:
+            self._state.pushed[:] /= 1 - numbers[OFF]
+        numbers[DRIFT], run.trace, run.used = renew(self._vertices, run.lists, self._state, *run.reading())
+        numbers[OFF] = 0.0
 
     def _converge(self, run: _Run) -> None:
         """Push until the bound is within the tolerance."""
         state, vertices, bound = self._state, self._vertices, self._bound
-        bound.begin(vertices, self._equation.contraction, *self._census(run))
+        numbers = bound.numbers
+        numbers[FACTOR] = bound.factor(self._equation.contraction)
+        numbers[TERMS] = bound.terms(vertices, 0)
+        renewals = 0
+        begin_rounds(numbers, *self._census(run))
         with self._pool() as pool:
             while True:
-                bound.take(*measure(vertices, self._fixed, bound.recentring_base, state))
-                if bound.holds:
+                take_sums(numbers, *measure(vertices, self._fixed, recentring_base(numbers), state))
+                if numbers[STATUS] == HOLDS:
                     return
-                if bound.lost:
+                if numbers[STATUS] == LOST:
                     self._restart(run)
                     return
-                if bound.hindered_by_rounding:
+                if numbers[STATUS] == ROUNDED:
+                    if renewals == RENEWALS:
+                        bound.refuse()
+                    renewals += 1
                     self._renew(run)
-                    bound.renewed(self._census(run)[0])
+                    begin_rounds(numbers, *self._census(run))
                     continue
                 before = int(run.tally[EDGES])
                 amount = self._push(run, pool)
-                bound.pushed(amount, int(run.tally[EDGES]) - before, self.threads)
+                edges = int(run.tally[EDGES]) - before
+                take_push(numbers, amount, edges, self.threads * vertices)
 
     def _census(self, run: _Run) -> Any:
         bound = self._bound
@@ -216,11 +244,8 @@ class AccumulativeQuery:
 
     def _push(self, run: _Run, pool: ThreadPoolExecutor | None) -> float:
         """Do one round; return the sum of what was pushed."""
-        state, vertices, where = (
-            self._state,
-            self._vertices,
-            (self._bound.threshold, self._bound.off, run.number),
-        )
+        state, vertices, numbers = self._state, self._vertices, self._bound.numbers
+        where = numbers[THRESHOLD], numbers[OFF], run.number
         if pool is None or self._chosen_edges(run) < SHARED_FROM:
             amount, changed, run.trace, run.used = push_round(
                 0, vertices, *where, state.residual, run.lists, state, self._chosen[0], *run.reading()
@@ -251,7 +276,8 @@ class AccumulativeQuery:
     def _chosen_edges(self, run: _Run) -> int:
         """Return how many edges those read that push now."""
         state, end = self._state, self._vertices
-        sizes = np.abs(state.residual[:end] - self._bound.off) > self._bound.threshold * state.cost[:end]
+        numbers = self._bound.numbers
+        sizes = np.abs(state.residual[:end] - numbers[OFF]) > numbers[THRESHOLD] * state.cost[:end]
         return int(run.lists[1][:end][sizes].sum(dtype=np.int64))
 
     @contextmanager

@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from grapin.batch import Edges
-from grapin.counters import Counters, Work
+from grapin.counters import Work
 from grapin.errors import ValueOverflow
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
@@ -360,20 +360,8 @@ class MonotoneQuery:
             invalidated=int(seen.control[INVALIDATED]),
             affected_edges=int(seen.control[AFFECTED]) if affected else 0,
             dense=dense,
-            counters=self._counted(seen.counters),
+            counters=self._index.crossing(seen.counters),
             reads=reads,
             cached=np.ones(len(reads), np.bool_) if reads is not None and self._resident else None,
         )
         return rounds.through_the_cache(work)
-
-    def _counted(self, read: Counters) -> Counters:
-        """Return what crossed the link: of a resident copy nothing that was read, but what keeping it took."""
-        if not self._resident:
-            return read
-        return Counters(
-            read.edges,
-            read.lists,
-            cached_edges=read.edges,
-            cached_lists=read.lists,
-            copied_bytes=self._index.copied_bytes,
-        )

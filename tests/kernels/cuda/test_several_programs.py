@@ -1,4 +1,4 @@
-"""An engine keeps several programs fresh on the simulated GPU, PageRank among them."""
+"""An engine keeps several programs fresh on the simulated GPU, monotone and accumulative ones."""
 
 import numpy as np
 import pytest
@@ -27,4 +27,4 @@ def test_programs_share_an_engine_on_the_simulator(system: str, *, directed: boo
     assert [engine.trace.counters(phase) for phase in range(len(counted))] == counted
     assert engine.answers[0].path(4)[0] == 0
     assert not np.any(engine.answers[1].parents >= 0)
-    assert {"answers[0].words", "answers[1].cells", "answers[1].index"} <= engine.memory().keys()
+    assert {"answers[0].words", "answers[1].residual", "answers[1].index"} <= engine.memory().keys()

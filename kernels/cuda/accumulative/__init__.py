@@ -1,0 +1,1 @@
+"""Accumulative programs on a GPU."""

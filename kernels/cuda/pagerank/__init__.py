@@ -1,1 +1,0 @@
-"""PageRank on a GPU: residuals kept between batches, pushed in rounds under a falling threshold."""
