@@ -84,35 +84,46 @@ class Counters:
 
 
 def count_reads(
-    starts: NDArray[Any], lengths: NDArray[Any], *, arrays: int = 1, aligned: bool = True, element: int = 4
+    starts: NDArray[Any],
+    lengths: NDArray[Any],
+    *,
+    arrays: int = 1,
+    aligned: bool = True,
+    element: int = 4,
+    base: int = 0,
 ) -> Counters:
     """Count lists given by start and length in elements of `element` bytes, each read from `arrays` parallel arrays.
 
     `aligned=False` is a warp that starts at the list's first element rather than at the line it lies in, so that every
-    32 elements may straddle one line more: the access pattern that alignment saves.
+    32 elements may straddle one line more: the access pattern that alignment saves. Arrays that begin `base` bytes
+    behind a line are read so in any case: a warp counts elements, and does not see where lines begin.
     """
-    words = element // 4
+    words, shift = element // 4, base // 4
     lengths = np.asarray(lengths, np.int64) * words
     starts = np.asarray(starts, np.int64)[lengths > 0] * words
     lengths = lengths[lengths > 0]
     sizes = np.zeros(4, np.int64)
-    chunk = None if aligned else 32 * words
-    for first, last in _lines(starts, lengths, chunk):
-        sizes += _requests(first, last)
-    pages = int((((starts + lengths - 1) >> 10) - (starts >> 10) + 1).sum())
+    step = 32 * words
+    for first, last in _pieces(
+        starts, lengths, None if aligned and base % LINE == 0 else step, aligned=aligned
+    ):
+        sizes += _requests((first + shift) >> 3, (last + shift) >> 3)
+    begin = starts + shift
+    pages = int((((begin + lengths - 1) >> 10) - (begin >> 10) + 1).sum())
     return Counters.of(int(lengths.sum()) // words, len(lengths), (sizes * arrays).tolist(), pages * arrays)
 
 
-def _lines(starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk: int | None) -> Any:
-    """Yield first and last 32-byte sector of each stretch that a warp reads as one."""
+def _pieces(starts: NDArray[np.int64], lengths: NDArray[np.int64], step: int | None, *, aligned: bool) -> Any:
+    """Yield first and last word of each stretch that a warp reads as one."""
     ends = starts + lengths - 1
-    if chunk is None:
-        yield starts >> 3, ends >> 3
+    if step is None:
+        yield starts, ends
         return
+    stops = (starts // step + 1) * step if aligned else starts + step
     while len(starts):
-        yield starts >> 3, np.minimum(ends, starts + chunk - 1) >> 3
-        more = starts + chunk <= ends
-        starts, ends = starts[more] + chunk, ends[more]
+        yield starts, np.minimum(ends, stops - 1)
+        more = stops <= ends
+        starts, ends, stops = stops[more], ends[more], stops[more] + step
 
 
 def _requests(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:

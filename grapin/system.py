@@ -8,7 +8,10 @@ one of the model. A variant is `dataclasses.replace(system, ...)` or
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from grapin.figures import Part, figure
 from grapin.validation import check_choice, check_integer, refuse
@@ -32,11 +35,38 @@ class Repair(StrEnum):
     """Recompute all values from scratch."""
 
 
-class Schedule(StrEnum):
-    """In which order active vertices are taken."""
+@dataclass(frozen=True, kw_only=True)
+class Schedule(Part):
+    """In which order active vertices are taken; its numbers are settings.
 
-    DEVICE = "device"
-    """As suits the device: by key on a CPU; near-far for `bounded` and in rounds for the others on a GPU."""
+    This one suits the device: by key on a CPU; near keys first in the kernels of a GPU.
+    """
+
+    role: ClassVar[str] = "schedule"
+    name: ClassVar[str] = "device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds(Schedule):
+    """Bulk-synchronous: a round takes all vertices whose values changed in the last one, in the order of their ids.
+
+    Values are updated in place, so what a round reads of the values that it changes depends on which lists are read at
+    the same time. The one-lane device has `blocks` blocks of `warps` warps in flight: their lists take turns, as many
+    elements a turn as a warp has lanes. With one warp lists are read one after the other, the least parallel a GPU can
+    be. A GPU decides that by itself, and the CPU's own kernels take vertices by key whatever the schedule.
+    """
+
+    name: ClassVar[str] = "rounds"
+    blocks: int = figure("", 1)
+    """Blocks in flight."""
+    warps: int = figure("", 1)
+    """Warps of a block; a block's place is free when all of them are done."""
+    lists: int = figure("", 1)
+    """Vertices with consecutive ids of which a warp reads the active ones' lists, one after the other."""
+    abandons: bool = False
+    """Whether a warp leaves a list when its vertex gets a better value meanwhile: the next round reads it again."""
+    exchanges: bool = False
+    """Whether a vertex takes the better value of a neighbour whose edge it reads, where edges lead both ways."""
 
 
 class Objective(StrEnum):
@@ -48,6 +78,46 @@ class Objective(StrEnum):
     """Few edges, in more rounds."""
     TIME = "time"
     """Few rounds, in the order of memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout(Part):
+    """Where lists lie in the arrays that they are read from, and what an edge takes there.
+
+    `stored` is as our store has them. Programs whose requests were counted have lists behind each other (`packed`), or
+    with gaps behind them as the released Grapin deals them out (`spaced`), in an array that begins some bytes behind a
+    page, as large arrays from malloc do.
+    """
+
+    role: ClassVar[str] = "layout"
+    lists: Literal["stored", "packed", "spaced"] = "stored"
+    base: int = 0
+    """How many bytes behind a page arrays begin; a multiple of an edge."""
+    edge: int = figure("bytes", 4)
+    """What a neighbour takes: 4 or 8."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("layout.lists", self.lists, ("stored", "packed", "spaced"))
+        if self.edge not in (4, 8):
+            refuse("layout.edge", self.edge, "be 4 or 8 bytes")
+        if self.base % self.edge:
+            refuse("layout.base", self.base, f"be a multiple of {self.edge} bytes, which an edge takes")
+
+    def starts(self, degrees: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the place of each list's first element, given how long lists are when the arrays are laid out.
+
+        Spaced as C-GpuStreamGraph does it: three of four slots are gaps, each behind the list that it may extend.
+        """
+        if self.lists == "stored":
+            refuse("layout.lists", self.lists, "be packed or spaced: where stored lists lie, the graph says")
+        lengths = np.asarray(degrees, np.int64)
+        packed = np.cumsum(lengths) - lengths
+        if self.lists == "packed" or not len(lengths):
+            return packed
+        edges, vertices = int(lengths.sum()), len(lengths)
+        places = packed + np.arange(vertices)
+        return packed + places * (3 * edges) // (edges + vertices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +137,8 @@ class ZeroCopy(Transfer):
     """How threads walk a list; see `grapin.sim.stations`."""
     alone: int = ALONE
     """Up to so many elements a list is read by one warp, which waits for each line of it."""
+    early: bool = False
+    """Whether a warp also loads what lies before a list in the line it begins in, as far as lists begin there."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,30 +243,37 @@ class System:
     transfer: Transfer = ZeroCopy()
     cache: CachePolicy = "none"
     """Which lists the device keeps a copy of, where it is given room for a cache; see `grapin.cache`."""
-    schedule: Schedule = Schedule.DEVICE
+    schedule: Schedule = Schedule()
+    layout: Layout = Layout()
     objective: Objective = Objective.DEVICE
 
     @property
     def runs(self) -> bool:
         """Whether the engine can run it; every system can be predicted from the trace of one that repairs alike."""
-        return self.transfer in (ZeroCopy(), Unified(), Resident())
+        transfer = self.transfer
+        aligned = isinstance(transfer, ZeroCopy) and transfer.access == "aligned"
+        return aligned or transfer in (Unified(), Resident())
 
     @property
     def numbers(self) -> set[str]:
         """The dotted names of the numbers that can be set."""
-        return {one.name for one in self.transfer.figures()}
+        return {one.name for part in (self.transfer, self.schedule) for one in part.figures()}
 
     def with_settings(self, settings: Mapping[str, object]) -> "System":
-        """Return this system with numbers of its transfer changed, by dotted names such as `transfer.partition`."""
-        changes = {}
-        for name, value in settings.items():
-            role, _, own = name.partition(".")
-            if role != Transfer.role:
-                refuse("setting", name, "name a number of the transfer, such as transfer.partition")
-            changes[own] = value
-        transfer = self.transfer.with_settings(changes, "set by the user")
+        """Return this system with numbers of its parts changed, by dotted names such as `transfer.partition`."""
+        parts: dict[str, Part] = {Transfer.role: self.transfer, Schedule.role: self.schedule}
+        for dotted, value in settings.items():
+            role, _, own = dotted.partition(".")
+            if role not in parts:
+                refuse(
+                    "setting",
+                    dotted,
+                    "name a number of the transfer, such as transfer.partition, or the schedule",
+                )
+            parts[role] = parts[role].with_settings({own: value}, "set by the user")
         name = "+".join([self.name, *(f"{name}={value}" for name, value in settings.items())])
-        return replace(self, name=name, transfer=transfer)
+        changed: dict[str, Any] = {"name": name, **parts}
+        return replace(self, **changed)
 
 
 _PRESETS = (
@@ -211,7 +290,11 @@ _PRESETS = (
         Repair.PUBLISHED,
     ),
     System("grapin-page", "Grapin through unified memory", Repair.PUBLISHED, Unified()),
-    System("grapin-recomp", "all values recomputed from scratch after every batch", Repair.RECOMPUTE),
+    System(
+        "grapin-recomp",
+        "all values recomputed from scratch after every batch",
+        Repair.RECOMPUTE,
+    ),
     System(
         "emogi",
         "EMOGI: a warp a list, from the line it starts in",
@@ -231,13 +314,26 @@ _PRESETS = (
         ZeroCopy(access="naive"),
     ),
     System(
+        "emogi-released",
+        "EMOGI's program: a warp a list, 82 blocks of 32 warps in flight, packed lists of 8-byte edges",
+        Repair.RECOMPUTE,
+        ZeroCopy(alone=ANY_LENGTH),
+        schedule=Rounds(blocks=82, warps=32, abandons=True, exchanges=True),
+        layout=Layout(lists="packed", edge=8),
+    ),
+    System(
         "hytgraph",
         "HyTGraph: the cheapest of three ways by its equations 1 to 3; lists that are read again stay, given room",
         Repair.RECOMPUTE,
         Hybrid(),
         cache="adaptive",
     ),
-    System("hytgraph-icde", "HyTGraph as first published, without a cache", Repair.RECOMPUTE, Hybrid()),
+    System(
+        "hytgraph-icde",
+        "HyTGraph as first published, without a cache",
+        Repair.RECOMPUTE,
+        Hybrid(),
+    ),
     System(
         "hytgraph-released",
         "HyTGraph by the rule of its released code: shares of active edges and their mean degree",

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from grapin.cache.settings import CacheSettings, read_settings
 from grapin.cli import run
+from grapin.cli.executed import compare_executed
 from grapin.cli.options import json_option
 from grapin.cli.recording import Recording, is_trace, reject_workload_options
 from grapin.cli.run import Outcome, check_workload, find_programs, make_programs, wanted_source
@@ -179,7 +180,7 @@ _NO_TIMES = (
 
 
 @click.command()
-@click.argument("graph", metavar="GRAPH-or-TRACE")
+@click.argument("graph", metavar="GRAPH-or-TRACE", required=False)
 @click.option(
     "--measured",
     "files",
@@ -207,19 +208,33 @@ _NO_TIMES = (
     metavar="FILE.toml",
     help="Fit round trip, link efficiency and fault cost to the measured times; save a machine that --machine takes.",
 )
+@click.option(
+    "--executed",
+    "table",
+    metavar="TABLE",
+    help="Run our systems on the rows of a table of executed programs (.csv, .csv.gz), such as those in "
+    "experiments/executed, and lay our counts beside theirs; in the place of a GRAPH.",
+)
+@click.option("--data", default=".", metavar="DIR", help="Where the files of the table's graphs lie.")
+@click.option(
+    "--only", metavar="WORDS", help="Of a table, only the runs whose names have all these words in them."
+)
 @json_option
 @click.option("--plot", "plot_file", metavar="FILE", help="Draw predicted over measured: .svg, .png or .pdf.")
 @click.pass_context
 def command(
     context: click.Context,
     /,
-    graph: str,
+    graph: str | None,
     files: tuple[str, ...],
     machine: str,
     systems: str | None,
     device: str,
     cache: str | None,
     machine_file: str | None,
+    table: str | None,
+    data: str,
+    only: str | None,
     json_file: str | None,
     plot_file: str | None,
     **workload: Any,
@@ -229,7 +244,19 @@ def command(
     A GRAPH is run here, under each system, and measured by the run's own counters and, on a GPU, by the clock and by
     NVML; the options that say what is run are those of `grapin run`. A TRACE is what `grapin run --trace` wrote; what
     was measured of that run comes from files. `docs/counters.md` explains every kind.
+
+    With --executed nothing is predicted: the counts of our runs are laid beside those of released programs, and the
+    exit code is 1 where they are further apart than the tolerances say (`docs/executed.md`).
     """
+    if table is not None:
+        if graph is not None:
+            raise InvalidArgument(
+                f"executed={table!r} must be given without a graph: the table names its own"
+            )
+        check_outputs(printable=json_file, keep=(table,))
+        context.exit(0 if compare_executed(table, data, only, json_file) else 1)
+    if graph is None:
+        raise InvalidArgument("graph must be a file, a generator or a trace; or give --executed TABLE")
     device = gpu_schedule() if device == "auto" else device
     model = find_machine(machine)
     check_outputs(machine_file, plot_file, printable=json_file, keep=(graph, *files))

@@ -134,6 +134,11 @@ def keep_read(reading: Reading, place: Any, start: Any, length: Any, arrays: Any
             reading.touched[cuda.atomic.add(reading.progress, TOUCHED, np.int64(1))] = place
         if times < MOST:
             reading.accesses[place] = times + 1
+    trace_read(reading, place, start, length, arrays)
+
+
+def trace_read(reading: Reading, place: Any, start: Any, length: Any, arrays: Any) -> None:
+    """Write a read down, if a trace is asked for."""
     if reading.trace.size > 0:
         entry = cuda.atomic.add(reading.progress, TRACED, np.int64(1)) * TRACE_FIELDS
         reading.trace[entry] = reading.progress[ITERATION]
@@ -178,5 +183,5 @@ def counters_of(tallies: NDArray[np.int64]) -> Counters:
     return replace(read, cached_edges=tally[CACHED_EDGES], cached_lists=tally[CACHED_LISTS])
 
 
-FUNCTIONS = (held_word, arrays_held, lined_up_with, neighbour_at, _count_requests, keep_read)
+FUNCTIONS = (held_word, arrays_held, lined_up_with, neighbour_at, _count_requests, trace_read, keep_read)
 """What kernels that read lists are bound to, see `backend.bind`."""

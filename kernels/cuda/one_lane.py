@@ -178,6 +178,8 @@ class OneLane(HostArrays):
 
     name = name
     warp = 1
+    interleaves = True
+    """A schedule says which lists are in flight at once (`in_flight.py`); elsewhere warps are."""
 
     def __init__(self, shape: Shape, *, line: int = LINE // ELEMENT) -> None:
         self.shape = shape

@@ -8,6 +8,7 @@ idle. What goes beyond `LONG` elements is left to `walk_long`, in which blocks t
 What is done with an edge is up to the names `begin`, `visit`, `finish`, `enough` and `done`, bound for each use.
 """
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -245,19 +246,27 @@ def leave_nothing(reading: Reading, vertex: Any) -> None:
 
 FUNCTIONS = (leave_to_blocks, _walk_alone, _walk_together)
 """What `walk` is bound to besides the names above and those of `lists.py`."""
-KERNELS = (walk, walk_long, walk_at_once)
 
 
 def bind_walk(
-    backend: Backend, variant: str, *, weights: bool, cached: bool, STOPS: bool = False, **names: Any
+    backend: Backend,
+    variant: str,
+    *,
+    weights: bool,
+    cached: bool,
+    STOPS: bool = False,
+    make_walk: Callable[..., Any] | None = None,
+    **names: Any,
 ) -> SimpleNamespace:
-    """Return the two kernels, how many arrays they read (`arrays`), and whether they may stop early (`peeks`)."""
+    """Return the two kernels, how many arrays they read (`arrays`), and whether they may stop early (`peeks`).
+
+    `make_walk` makes another first kernel, which leaves no list to the second.
+    """
     names |= {"LEAVES": not STOPS, "STOPS": STOPS}
     bound = _bind_lists(backend, weights=weights, cached=cached, **names)
     kernels = bind(backend, variant, functions=FUNCTIONS, kernels=(walk, walk_long), **bound)
-    return SimpleNamespace(
-        walk=kernels.walk, walk_long=kernels.walk_long, arrays=bound["ARRAYS"], peeks=STOPS
-    )
+    first = kernels.walk if make_walk is None else make_walk(backend, variant, **bound)
+    return SimpleNamespace(walk=first, walk_long=kernels.walk_long, arrays=bound["ARRAYS"], peeks=STOPS)
 
 
 def bind_walk_at_once(backend: Backend, variant: str, *, weights: bool, cached: bool, **names: Any) -> Any:

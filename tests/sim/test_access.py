@@ -35,15 +35,16 @@ def walk_with_threads(lists: list[tuple[int, int, int]], element: int, *, kept: 
     return requests
 
 
-def walk_with_warps(lists: list[tuple[int, int, int]], element: int, *, aligned: bool) -> Counter[int]:
-    """Let each warp read 32 elements a step, from the list's start or from the line it lies in."""
+def walk_with_warps(
+    lists: list[tuple[int, int, int]], element: int, *, aligned: bool, base: int = 0
+) -> Counter[int]:
+    """Let each warp read 32 elements a step, from the list's start or from the 32 elements it lies in."""
     requests: Counter[int] = Counter()
     for _, start, length in lists:
-        line = 128 // element
-        begin = start // line * line if aligned else start
+        begin = start // 32 * 32 if aligned else start
         for first in range(begin, start + length, 32):
             read = range(max(first, start), min(first + 32, start + length))
-            sectors = {place * element // 32 for place in read}
+            sectors = {(base + place * element) // 32 for place in read}
             lines = {sector // 4 for sector in sectors}
             requests.update(32 * sum(sector // 4 == line for sector in sectors) for line in lines)
     return requests
@@ -59,13 +60,13 @@ def test_threads_that_walk_lists_ask_for_what_a_walk_step_by_step_asks_for(
     assert (counted.edges, counted.lists) == (sum(row[2] for row in lists), sum(row[2] > 0 for row in lists))
 
 
-@given(LISTS, ELEMENTS, st.booleans())
+@given(LISTS, ELEMENTS, st.booleans(), st.sampled_from([0, 16, 128, 8]))
 def test_warps_that_walk_lists_ask_for_what_a_walk_step_by_step_asks_for(
-    lists: list[tuple[int, int, int]], element: int, aligned: bool
+    lists: list[tuple[int, int, int]], element: int, aligned: bool, base: int
 ) -> None:
     _, starts, lengths = columns(lists)
-    counted = count_reads(starts, lengths, element=element, aligned=aligned)
-    expected = walk_with_warps(lists, element, aligned=aligned)
+    counted = count_reads(starts, lengths, element=element, aligned=aligned, base=base)
+    expected = walk_with_warps(lists, element, aligned=aligned, base=base)
     assert counted.requests == {size: expected[size] for size in REQUEST_SIZES}
 
 

@@ -99,6 +99,21 @@ def push(state: State, vertex: Any, key: Any, other: Any, weight: Any, inside: A
     return found
 
 
+def exchange(state: State, vertex: Any, key: Any, other: Any, weight: Any, inside: Any, found: Any) -> Any:
+    """Offer the vertex's value to one neighbour, and take the neighbour's if that is the better one (a visit)."""
+    offered, returned = np.int64(0), np.int64(0)
+    theirs = np.int64(NO_KEY)
+    if inside:
+        theirs = np.int64(state.words[other] >> SHIFT)
+        offered = offer(np.uint32(key), weight)
+    make_offer(state, inside, vertex, key, other, offered)
+    inside = inside and theirs < key
+    if inside:
+        returned = offer(np.uint32(theirs), weight)
+    make_offer(state, inside, other, theirs, vertex, returned)
+    return found
+
+
 def offer_edges(state: State, tails: Any, heads: Any, weights: Any) -> None:
     """Let each new or re-weighted edge make its offer."""
     entry = cuda.grid(1)
@@ -142,5 +157,5 @@ def queue_all(state: State, bound: Any) -> None:
         vertex += cuda.gridsize(1)
 
 
-FUNCTIONS = (own_key, push)
+FUNCTIONS = (own_key, push, exchange)
 KERNELS = (offer_edges, queue_corrected, queue_all)

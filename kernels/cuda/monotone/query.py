@@ -21,6 +21,7 @@ from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.kernels.cuda.backend import Backend, bind_functions
 from grapin.kernels.cuda.cache.cuda_cache import CudaCache
+from grapin.kernels.cuda.in_flight import bind_in_flight
 from grapin.kernels.cuda.index import ListIndex
 from grapin.kernels.cuda.lists import ITERATION
 from grapin.kernels.cuda.monotone import close, correct, forward, queues
@@ -49,7 +50,8 @@ from grapin.kernels.rules import (
 )
 from grapin.programs.program import Monotone
 from grapin.programs.starting import source_arrays
-from grapin.system import Repair, Resident, System
+from grapin.system import Repair, Resident, Schedule, System, ZeroCopy
+from grapin.system import Rounds as InRounds
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
 
@@ -73,6 +75,7 @@ def bind_monotone(
     sides: int,
     searches: bool,
     cached: bool,
+    schedule: Schedule,
     **sizes: Any,
 ) -> SimpleNamespace:
     """Return the kernels for one program, by name; `sizes` may set `SHORT` and `LONG` of `walk.py`.
@@ -80,10 +83,12 @@ def bind_monotone(
     Walks say how many arrays they read (`arrays`) and whether they may stop early (`peeks`).
     """
     variant = f"{program.name}_{digest(program, code)}"
-    name = variant, stored_weights, sides, searches, cached, *sorted(sizes.items())
+    name = variant, stored_weights, sides, searches, cached, schedule, *sorted(sizes.items())
     made = _bound.setdefault(backend, {})
     if name not in made:
-        made[name] = _bind(backend, variant, program, code, stored_weights, sides, searches, cached, sizes)
+        made[name] = _bind(
+            backend, variant, program, code, stored_weights, sides, searches, cached, schedule, sizes
+        )
     return made[name]
 
 
@@ -96,6 +101,7 @@ def _bind(
     sides: int,
     searches: bool,
     cached: bool,
+    schedule: Schedule,
     sizes: dict[str, Any],
 ) -> SimpleNamespace:
     names = bind_functions(
@@ -117,10 +123,15 @@ def _bind(
             backend, f"{visit.__name__}_{variant}", weights=weights, cached=cached, **names, **more
         )
 
+    exchanges = isinstance(schedule, InRounds) and schedule.exchanges and program.both_ways
     note = backend.function(correct.note_offer, **names)
     return SimpleNamespace(
         **{one.__name__: backend.kernel(one, variant, **names) for one in kernels},
-        push=walks(forward.push, forward.own_key),
+        push=walks(
+            forward.exchange if exchanges else forward.push,
+            forward.own_key,
+            **in_flight(backend, schedule, abandons=not cached, rereads=exchanges),
+        ),
         consider=walks(
             correct.consider,
             forward.own_key,
@@ -133,6 +144,23 @@ def _bind(
         release=walks(correct.release, correct.nothing, weights=False),
         gain=walks(correct.gain, correct.nothing, REDUCES=True, finish=note),
     )
+
+
+def in_flight(backend: Backend, schedule: Schedule, *, abandons: bool, rereads: bool) -> dict[str, Any]:
+    """Return what a walk is bound to where the backend has to be told which lists are in flight; else nothing.
+
+    A list that is to leave a copy behind must be read to its end (`abandons`).
+    """
+    if not isinstance(schedule, InRounds) or not getattr(backend, "interleaves", False):
+        return {}
+    return {
+        "make_walk": bind_in_flight,
+        "BLOCKS": schedule.blocks,
+        "WARPS": schedule.warps,
+        "LISTS": schedule.lists,
+        "ABANDONS": schedule.abandons and abandons and not rereads,
+        "REREADS": rereads,
+    }
 
 
 MIN_BUDGET = 64
@@ -165,7 +193,8 @@ class MonotoneQuery:
         self._weight_dtype = weight_dtype if self._reads_weights else np.dtype(np.int32)
         self._searches = system.repair is Repair.BOUNDED
         self._resident = isinstance(system.transfer, Resident)
-        self._sizes = sizes
+        early = isinstance(system.transfer, ZeroCopy) and system.transfer.early
+        self._sizes = sizes | ({"EARLY": True} if early else {})
         self._kernels = self._bind(cached=False)
         roots, values = source_arrays(program, real=self.code.real)
         self._roots = backend.upload(roots), backend.upload(self.code.encode(values))
@@ -242,6 +271,7 @@ class MonotoneQuery:
             sides=self._sides,
             searches=self._searches,
             cached=cached,
+            schedule=self.system.schedule,
             **self._sizes,
         )
 
@@ -330,7 +360,7 @@ class MonotoneQuery:
     def _begin_again(self, rounds: Rounds, snapshot: Snapshot) -> None:
         """Forget all values and compute them from scratch."""
         read = self._board.look().counters.edges
-        rounds.restart(NOTHING_NEAR)
+        rounds.restart(ALL_NEAR if isinstance(self.system.schedule, InRounds) else NOTHING_NEAR)
         self._board.forget_journal()
         rounds.launch("begin_again", self._backend.upload(snapshot.alive))
         rounds.forward()
