@@ -73,8 +73,8 @@ class Counters:
         return self.bytes // SECTOR
 
     def moved_by(self, transfer: str) -> "Counters":
-        """Return the same reads under a system that moves data this way: only zero-copy sends requests."""
-        if transfer == "zero-copy":
+        """Return the same reads under a system that moves data this way: pages and whole copies need no requests."""
+        if transfer in ("zero-copy", "hybrid", "hybrid-released"):
             return self
         none = dict.fromkeys((f"requests_{size}" for size in REQUEST_SIZES), 0)
         return replace(self, **none, pages=self.pages if transfer == "unified" else 0)
@@ -135,6 +135,22 @@ def _requests(first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.i
     return sizes
 
 
+TASK = np.dtype(
+    [
+        ("iteration", np.int32),
+        ("way", np.uint8),
+        ("lists", np.int64),
+        ("edges", np.int64),
+        ("copied", np.int64),
+        ("gathered", np.int64),
+        ("rows", np.int64),
+    ]
+)
+"""What is kept of a task, where a system reads lists task by task: the iteration that it belongs to, how its lists
+reach the device (`grapin.partitions.Choice`), lists and elements read, bytes copied, of these bytes that the host
+gathered first, and how many rows of the trace it read."""
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """What it took to bring one program's values up to date."""
@@ -158,6 +174,8 @@ class Work:
     where that is so whenever it did."""
     cached: NDArray[np.bool_] | None = None
     """Beside `reads`: whether the device held a copy of the list; None when it has no cache."""
+    tasks: NDArray[Any] | None = None
+    """Rows of `TASK` in the order of `reads`, of a system that copies lists to the device before they are read."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,8 @@ class Query(Protocol):
 class Device(Protocol):
     """What executes programs: a module with these names, found by `grapin.device`.
 
-    One that cannot say which lists it reads has `traces = False` too, and is asked for no trace.
+    One that cannot say which lists it reads has `traces = False` too, and is asked for no trace. One that copies lists
+    to its memory before it reads them, as some systems want it, has `stages = True`.
     """
 
     name: str
@@ -96,7 +97,7 @@ DEVICES = {
     "reference": "grapin.reference.device",
 }
 """Where each device lives; a new one is one module with the names of `grapin.device.Device`."""
-_PREFERRED = ("cuda", "cpu")
+_PREFERRED = ("cuda", "cpu", "onelane")
 _NEEDED = ("name", "unavailable", "query")
 
 
@@ -118,15 +119,24 @@ def device(name: str) -> Device:
     return found.configured(setting)
 
 
-def open_device(name: str) -> Device:
-    """Return a usable device; `auto` takes the fastest there is."""
+def open_device(name: str, system: System | None = None) -> Device:
+    """Return a usable device that can run this system, if one is given; `auto` takes the fastest there is."""
+    staged = system is not None and system.staged
     if name == "auto":
-        return next(found for found in map(device, _PREFERRED) if found.unavailable() is None)
+        able = (found for found in map(device, _PREFERRED) if _stages(found) or not staged)
+        return next(found for found in able if found.unavailable() is None)
     found = device(name)
     reason = found.unavailable()
     if reason is not None:
         raise DeviceUnavailable(f"device={name!r} cannot be used here: {reason}")
+    if system is not None and staged and not _stages(found):
+        staging = ", ".join(one for one in DEVICES if _stages(device(one)))
+        refuse("device", name, f"be one that copies lists as system={system.name!r} does: {staging}")
     return found
+
+
+def _stages(found: Device) -> bool:
+    return bool(getattr(found, "stages", False))
 
 
 def gpu_schedule() -> str:

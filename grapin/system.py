@@ -69,6 +69,30 @@ class Rounds(Schedule):
     """Whether a vertex takes the better value of a neighbour whose edge it reads, where edges lead both ways."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Local(Schedule):
+    """A loaded part goes on until none of its vertices is active; then the next part is loaded."""
+
+    name: ClassVar[str] = "local"
+    whole_first: bool = True
+    """Whether the first values begin with a load of all lists, active or not: so values travel far in each part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priority(Schedule):
+    """Parts that contribute most come first, and a part that was copied whole is computed again before it goes.
+
+    A round takes the vertices that are active when it begins. Each reads its list with the newest value, and is active
+    in the next round only if it got a better one since.
+    """
+
+    name: ClassVar[str] = "priority"
+    again: int = 1
+    """How often a loaded part is computed again, by its vertices that have become active meanwhile."""
+    order: Literal["active", "natural"] = "active"
+    """Which parts that are copied whole come first: those with most active vertices, or as they lie in memory."""
+
+
 class Objective(StrEnum):
     """What a repair spares where it may choose: accumulative programs can push few residuals, or many at once."""
 
@@ -162,28 +186,45 @@ class Resident(Transfer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter(Transfer):
+class Staged(Transfer):
+    """Lists are copied into memory of the device, task by task, before they are read."""
+
+    index_bytes: int = 8
+    """Sent with each gathered list: its vertex and its offset, as published; 0 where the device makes both itself."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("transfer.index_bytes", self.index_bytes, least=0, most=64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter(Staged):
     """Partitions are copied whole when anything in them is active."""
 
     name: ClassVar[str] = "filter"
     partition: int = figure("bytes", 32 * 2**20)
+    combine: int = figure("", 1)
+    """Consecutive partitions that one copy brings."""
+    streams: int = figure("", 2)
+    """Staging buffers: while lists are read from one, the next is filled."""
     sources: Mapping[str, str] = field(
         default_factory=lambda: {"partition": "HyTGraph, section V-B"}, compare=False, repr=False
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compaction(Transfer):
+class Compaction(Staged):
     """The host gathers active lists, which are then copied."""
 
     name: ClassVar[str] = "compaction"
-    ahead: bool = False
-    """Whether the device goes on computing on what it has while the host gathers."""
+    memory: int = figure("bytes", 12 * 2**30)
+    """Device memory for gathered lists; more of them come in pieces, one after the other."""
     threshold: float = figure("share", 0.8)
     """Share of active edges beyond which everything is copied and nothing gathered."""
     sources: Mapping[str, str] = field(
         default_factory=lambda: {
-            "threshold": "Subway, section 3.1; 3.3 and 4.4 state it the other way round"
+            "memory": "Subway, section 4.1: all of a Titan XP",
+            "threshold": "Subway, section 3.1; 3.3 and 4.4 state it the other way round",
         },
         compare=False,
         repr=False,
@@ -191,7 +232,7 @@ class Compaction(Transfer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hybrid(Transfer):
+class Hybrid(Staged):
     """HyTGraph: for each partition the cheapest of filter, compaction and zero-copy by its equations 1 to 3."""
 
     name: ClassVar[str] = "hybrid"
@@ -199,11 +240,17 @@ class Hybrid(Transfer):
     alpha: float = figure("share", 0.8)
     """Compaction is chosen below this part of the cost of filter, if it is also below `beta` of zero-copy's."""
     beta: float = figure("share", 0.4)
+    combine: int = figure("", 4)
+    """Consecutive partitions that one copy brings, if all are copied whole."""
+    streams: int = figure("", 4)
+    """Staging buffers: while lists are read from one, the next is filled."""
     sources: Mapping[str, str] = field(
         default_factory=lambda: {
             "partition": "HyTGraph, section V-B",
             "alpha": "HyTGraph, section V-A, and the default of its released program",
             "beta": "HyTGraph, section V-A, and the default of its released program",
+            "combine": "HyTGraph, section V-B: k = 4",
+            "streams": "the default of HyTGraph's released program",
         },
         compare=False,
         repr=False,
@@ -211,7 +258,7 @@ class Hybrid(Transfer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HybridReleased(Transfer):
+class HybridReleased(Staged):
     """HyTGraph as its released program decides: by shares of active edges and their mean degree."""
 
     name: ClassVar[str] = "hybrid-released"
@@ -223,9 +270,11 @@ class HybridReleased(Transfer):
     """Share of active edges beyond which a partition is copied whole."""
     beta: float = figure("share", 0.4)
     """Share of active edges beyond which a partition of small degree is gathered."""
+    streams: int = figure("", 4)
+    """Staging buffers: while lists are read from one, the next is filled."""
     sources: Mapping[str, str] = field(
         default_factory=lambda: dict.fromkeys(
-            ("segments", "small_degree", "alpha", "beta"),
+            ("segments", "small_degree", "alpha", "beta", "streams"),
             "iDC-NEU/HyTGraph, include/framework/hybrid_policy.h and include/utils/app_skeleton.h",
         ),
         compare=False,
@@ -249,10 +298,15 @@ class System:
 
     @property
     def runs(self) -> bool:
-        """Whether the engine can run it; every system can be predicted from the trace of one that repairs alike."""
+        """Whether every device can run it; every system can be predicted from the trace of one that repairs alike."""
         transfer = self.transfer
         aligned = isinstance(transfer, ZeroCopy) and transfer.access == "aligned"
         return aligned or transfer in (Unified(), Resident())
+
+    @property
+    def staged(self) -> bool:
+        """Whether devices can run it that copy lists to their memory task by task."""
+        return isinstance(self.transfer, Staged)
 
     @property
     def numbers(self) -> set[str]:
@@ -327,18 +381,21 @@ _PRESETS = (
         Repair.RECOMPUTE,
         Hybrid(),
         cache="adaptive",
+        schedule=Priority(order="natural"),
     ),
     System(
         "hytgraph-icde",
         "HyTGraph as first published, without a cache",
         Repair.RECOMPUTE,
         Hybrid(),
+        schedule=Priority(order="natural"),
     ),
     System(
         "hytgraph-released",
         "HyTGraph by the rule of its released code: shares of active edges and their mean degree",
         Repair.RECOMPUTE,
         HybridReleased(),
+        schedule=Priority(),
     ),
     System(
         "subway-sync",
@@ -348,9 +405,10 @@ _PRESETS = (
     ),
     System(
         "subway-async",
-        "Subway that goes on computing on what it has while the host gathers",
+        "Subway that computes on each loaded part until none of its vertices is active",
         Repair.RECOMPUTE,
-        Compaction(ahead=True),
+        Compaction(),
+        schedule=Local(),
     ),
     System(
         "exptm-filter",
@@ -368,7 +426,9 @@ _PRESETS = (
 
 SYSTEMS = {system.name: system for system in _PRESETS}
 RUNNABLE = tuple(name for name, system in SYSTEMS.items() if system.runs)
-"""The systems that the engine runs; the others are predicted."""
+"""The systems that every device runs."""
+STAGED = tuple(name for name, system in SYSTEMS.items() if system.staged)
+"""The systems that run on a GPU and on the devices with a GPU's schedule; the others are predicted."""
 
 
 def find_system(name: str | System) -> System:
@@ -379,11 +439,11 @@ def find_system(name: str | System) -> System:
 def find_runnable(name: str | System) -> System:
     """Return a system that the engine can run, or say where it can be had."""
     system = find_system(name)
-    if not system.runs:
+    if not system.runs and not system.staged:
         refuse(
             "system",
             system.name,
-            f"be one that runs: {', '.join(RUNNABLE)}; grapin whatif predicts {system.name}",
+            f"be one that runs: {', '.join((*RUNNABLE, *STAGED))}; grapin whatif predicts {system.name}",
         )
     return system
 

@@ -14,8 +14,8 @@ from experiments.read_amplification import GENERATED, PUBLISHED, QUICK, Case
 from experiments.reads import weighted
 from grapin.counters import count_reads
 from grapin.generators import generate
+from grapin.partitions import Numbers, choose_as_released, choose_filter, count_activity, volume
 from grapin.sim.transfer.compaction import make_subgraph
-from grapin.sim.transfer.partition import Numbers, choose_as_released, choose_filter, count_activity, volume
 from grapin.system import HybridReleased
 from grapin.trace import Trace
 

@@ -68,7 +68,7 @@ def command(name: str | None, scale: int | None, seed: int) -> int:
     print_table(
         "systems",
         ("name", "what it does"),
-        [(one.name, one.summary) for one in SYSTEMS.values() if one.runs],
+        [(one.name, one.summary) for one in SYSTEMS.values() if one.runs or one.staged],
         numbers=False,
     )
     print_table("libraries", ("name", "version", "what for"), map(_library_row, _LIBRARIES), numbers=False)

@@ -49,7 +49,7 @@ from grapin.progress import progress
 from grapin.session import BatchFailed, Session
 from grapin.spool import shown_name
 from grapin.stream import Stream
-from grapin.system import RUNNABLE, Unified, find_runnable
+from grapin.system import RUNNABLE, STAGED, Unified, find_runnable
 from grapin.units import format_bytes, format_count, format_seconds
 from grapin.validation import check_integer, refuse
 
@@ -189,7 +189,7 @@ class Outcome:
     help="Stream the events of this file (- for standard input), deletions too, in the order of time, instead of "
     "sampling GRAPH.",
 )
-@click.option("--system", default="bounded", show_default=True, help=f"{', '.join(RUNNABLE)}.")
+@click.option("--system", default="bounded", show_default=True, help=f"{', '.join((*RUNNABLE, *STAGED))}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option(
     "--cache",
@@ -270,7 +270,7 @@ def command(
     """
     programs = find_programs(name)
     policy = find_runnable(system).cache
-    found = open_device(device)
+    found = open_device(device, find_runnable(system))
     if trace_file is not None:
         check_tracing(found)
     if cache is not None:

@@ -60,6 +60,11 @@ def check_cache(
         raise InvalidArgument(
             f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
         )
+    if system.staged:
+        raise InvalidArgument(
+            f"cache={given!r} must be left out under system={system.name!r}, which copies lists to read them and "
+            "keeps none of them yet; grapin whatif predicts it with a cache"
+        )
     edge_bytes = graph.snapshot().edges * ELEMENT * _arrays(graph, programs)
     settings = read_settings(given, policy=system.cache, edge_bytes=edge_bytes)
     if settings.policy == "none" and not isinstance(given, CacheSettings) and ":" not in str(given):
@@ -118,7 +123,7 @@ class Engine(Shown):
             )
         self.graph = graph
         self.system = find_runnable(system)
-        self._device = open_device(device)
+        self._device = open_device(device, self.system)
         if trace is not False:
             check_tracing(self._device)
         self.threads = _threads(threads, trace=trace is not False)

@@ -22,7 +22,7 @@ from grapin.errors import GrapinError
 from grapin.graph import Graph
 from grapin.programs.program import Monotone, Program
 from grapin.random import Draws
-from grapin.system import System
+from grapin.system import System, find_system
 
 COMPILING = ("cpu", "cuda", "onelane")
 """Devices whose kernels are compiled. The others execute Python, in which a graph of this size would take long."""
@@ -52,7 +52,7 @@ def warm_up(
 
     What such an engine refuses is left for it to refuse: a failure here ends the warm-up and nothing else.
     """
-    compiles = open_device(device).name.partition(":")[0] in COMPILING
+    compiles = open_device(device, find_system(system)).name.partition(":")[0] in COMPILING
     small = _small_graph(graph, _VERTICES if compiles else _FEW)
     advance(1)
     change: Callable[[Batch], object] = small.apply

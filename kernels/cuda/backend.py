@@ -73,6 +73,21 @@ class Backend(Protocol):
     def fill(self, array: Any, value: Any) -> None:
         """Overwrite a device array by one value."""
 
+    def host_memory(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return host memory that is sent from, uninitialised."""
+
+    def send(self, target: Any, source: NDArray[Any], after: Any) -> Any:
+        """Overwrite a device array by a host array while launches go on, once `after` has come about.
+
+        What is launched later sees it. Returns what `wait` takes; until then the source must stay as it is.
+        """
+
+    def mark(self) -> Any:
+        """Return what comes about when all that was launched so far is done."""
+
+    def wait(self, what: Any) -> None:
+        """Wait until this has come about."""
+
     def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
         """Return one of the store's edge arrays as kernels read it.
 
@@ -122,6 +137,20 @@ class HostArrays:
     def fill(self, array: NDArray[Any], value: Any) -> None:
         """Overwrite an array by one value."""
         array[:] = value
+
+    def host_memory(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return an uninitialised array."""
+        return np.empty(count, dtype)
+
+    def send(self, target: NDArray[Any], source: NDArray[Any], after: None) -> None:  # noqa: ARG002
+        """Overwrite one array by another, at once."""
+        target[:] = source
+
+    def mark(self) -> None:
+        """All that was launched is done."""
+
+    def wait(self, what: None) -> None:
+        """It has come about."""
 
     def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
         """Return the store's own array, or a copy of it where the device is to have one."""

@@ -10,6 +10,7 @@ from grapin.programs.program import Program
 from grapin.system import System
 
 name = "cuda"
+stages = True
 
 
 def unavailable() -> str | None:

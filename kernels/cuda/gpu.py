@@ -17,7 +17,7 @@ from grapin.errors import DeviceUnavailable
 from grapin.kernels.cuda.backend import BLOCKS_PER_MULTIPROCESSOR, THREADS, Shape
 from grapin.kernels.cuda.compiled import Compiler
 from grapin.kernels.cuda.memory import EdgeMemory
-from grapin.system import Resident, Transfer, ZeroCopy
+from grapin.system import Resident, Transfer, Unified
 from grapin.units import format_bytes
 
 # Some launches are of one warp on purpose, and Numba would warn of each; newer releases of numba-cuda have their own
@@ -37,6 +37,7 @@ class Gpu(Compiler):
         self.shape = Shape(BLOCKS_PER_MULTIPROCESSOR * processors, THREADS)
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._launching = cuda.external_stream(self._stream.ptr)
+        self._copying = cupy.cuda.Stream(non_blocking=True)
         self._memory = EdgeMemory(cupy.cuda.runtime)
 
     def launch(self, kernel: Any, *arguments: Any, shape: Shape | None = None) -> None:
@@ -81,6 +82,29 @@ class Gpu(Compiler):
         with self._stream:
             _seen(array).fill(value)
 
+    def host_memory(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return pinned memory, which the copy engine reads by itself."""
+        return self._memory.pinned(count, np.dtype(dtype))
+
+    def send(self, target: Any, source: NDArray[Any], after: Any) -> Any:
+        """Copy pinned memory on a stream of its own."""
+        if after is not None:
+            self._copying.wait_event(after)
+        if len(source):
+            _seen(target).set(source, stream=self._copying)
+        done = self._copying.record(cupy.cuda.Event(disable_timing=True))
+        self._stream.wait_event(done)
+        return done
+
+    def mark(self) -> Any:
+        """Record an event behind what was launched."""
+        return self._stream.record(cupy.cuda.Event(disable_timing=True))
+
+    def wait(self, what: Any) -> None:
+        """Let the host wait for an event."""
+        if what is not None:
+            what.synchronize()
+
     def edges(self, array: NDArray[Any], transfer: Transfer) -> Any:
         """Return one of the store's edge arrays as kernels read it."""
         self._stream.synchronize()  # what is replaced by this may still be read, and is about to go
@@ -89,9 +113,7 @@ class Gpu(Compiler):
             self._stream.synchronize()
             cupy.get_default_pinned_memory_pool().free_all_blocks()  # it went by way of as much pinned memory
             return copy
-        view = (
-            self._memory.visible(array) if isinstance(transfer, ZeroCopy) else self._memory.migrating(array)
-        )
+        view = self._memory.migrating(array) if isinstance(transfer, Unified) else self._memory.visible(array)
         return cuda.as_cuda_array(view, sync=False)
 
     def sort(self, array: Any) -> Any:

@@ -4,6 +4,7 @@ After a batch, start and degree are sent again for the lists it changed and for 
 when the store lays all lists out again is the whole index sent. A resident copy of the edges is kept the same way.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from grapin.graph.snapshot import Lists, Snapshot
 from grapin.kernels.cuda.backend import Backend, bind
 from grapin.kernels.cuda.cache.copies import DeviceCopies
 from grapin.kernels.cuda.lists import DeviceLists
+from grapin.kernels.cuda.staging import Staging
 from grapin.system import Resident, Transfer
 
 
@@ -41,8 +43,8 @@ class ListIndex:
     """The lists of a graph, both directions, as kernels read them."""
 
     def __init__(self, backend: Backend, transfer: Transfer, *, weights: bool) -> None:
-        self.copies: DeviceCopies | None = None
-        """Copies of lists in a cache, where there is one."""
+        self.copies: DeviceCopies | Staging | None = None
+        """Copies of lists in a cache, or those that a task has staged, where there are any."""
         self._weights = weights
         self._transfer = transfer
         self.copied_bytes = 0
@@ -77,6 +79,8 @@ class ListIndex:
 
     def crossing(self, read: Counters) -> Counters:
         """Return what crossed the link: of a resident copy nothing that was read, but what keeping it took."""
+        if isinstance(self.copies, Staging):
+            return replace(read, copied_bytes=int(self.copies.tasks["copied"].sum()))
         if not isinstance(self._transfer, Resident):
             return read
         return Counters(

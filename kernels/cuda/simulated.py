@@ -9,6 +9,7 @@ from grapin.programs.program import Program
 from grapin.system import System
 
 name = "cudasim"
+stages = True
 
 
 def unavailable() -> str | None:

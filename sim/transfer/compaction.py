@@ -24,7 +24,7 @@ from grapin.sim.prediction import (
     read_counters,
     with_copies,
 )
-from grapin.system import Compaction, System
+from grapin.system import Compaction, Local, System
 from grapin.trace import Trace
 from grapin.validation import check_integer
 
@@ -97,7 +97,7 @@ def gathering_costs(trace: Trace, system: System, machine: Machine, **_: Any) ->
         link=np.array([one.seconds + other.seconds + machine.link.round_trip for one, other in pairs]),
         device=device_seconds(iterations, machine, resident=True) + preparing,
         host=np.array([one.host_bytes for one in subgraphs]) / machine.host.bandwidth,
-        ahead=transfer.ahead,
+        ahead=isinstance(system.schedule, Local),
     )
     copied = iterations.by_phase(np.array([one.to_device for one in subgraphs], np.int64), phases)
     counters = read_counters(iterations, np.zeros((len(iterations), 4), np.int64), phases)

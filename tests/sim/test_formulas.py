@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from grapin.errors import InvalidArgument
-from grapin.sim import copy_to_device, copy_to_host, find_machine
-from grapin.sim.transfer.compaction import make_subgraph
-from grapin.sim.transfer.partition import (
+from grapin.partitions import (
     Activity,
     Choice,
     choose_as_released,
@@ -21,6 +19,8 @@ from grapin.sim.transfer.partition import (
     equations,
     volume,
 )
+from grapin.sim import copy_to_device, copy_to_host, find_machine
+from grapin.sim.transfer.compaction import make_subgraph
 from grapin.system import HybridReleased
 
 Numbers = NDArray[np.int64]

@@ -5,9 +5,9 @@ from collections import defaultdict
 from dataclasses import fields
 from pathlib import Path
 
+from grapin import partitions
 from grapin.sim import MACHINES
 from grapin.sim.paging import DRIVER
-from grapin.sim.transfer import partition
 from grapin.system import SYSTEMS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/model.md"
@@ -43,10 +43,10 @@ def test_the_page_lists_the_numbers_of_every_transfer_with_its_source() -> None:
 
 
 def test_the_page_lists_the_constants_of_hytgraphs_equations() -> None:
-    listed = _listed("partition")
+    listed = _listed("partitions")
     assert listed == {
-        "partition.OUTSTANDING": str(partition.OUTSTANDING),
-        "partition.GAMMA": str(partition.GAMMA),
+        "partitions.OUTSTANDING": str(partitions.OUTSTANDING),
+        "partitions.GAMMA": str(partitions.GAMMA),
     }
 
 

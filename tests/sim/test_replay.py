@@ -16,12 +16,12 @@ from grapin.cache import CacheSettings
 from grapin.cache import replay as replay_cache
 from grapin.counters import Counters
 from grapin.errors import InvalidArgument
+from grapin.partitions import PARTITION
 from grapin.sim import MACHINES, replay
 from grapin.sim.path import copy_to_device
 from grapin.sim.stations import count_thread_reads
 from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import make_subgraph
-from grapin.sim.transfer.partition import PARTITION
 from grapin.stream import workload
 from grapin.system import RUNNABLE, SYSTEMS, Repair, Resident, Unified, recorder
 from grapin.trace import Trace

@@ -35,6 +35,7 @@ from grapin.kernels.cuda.monotone.queues import (
     new_state,
 )
 from grapin.kernels.cuda.monotone.rounds import Board, Rounds
+from grapin.kernels.cuda.staging import Staging
 from grapin.kernels.cuda.walk import bind_walk
 from grapin.kernels.rules import (
     LOW,
@@ -48,9 +49,10 @@ from grapin.kernels.rules import (
     make_offer,
     make_start,
 )
+from grapin.partitions import Choice
 from grapin.programs.program import Monotone
 from grapin.programs.starting import source_arrays
-from grapin.system import Repair, Resident, Schedule, System, ZeroCopy
+from grapin.system import Repair, Resident, Schedule, Staged, System, ZeroCopy
 from grapin.system import Rounds as InRounds
 
 _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKeyDictionary()
@@ -195,12 +197,17 @@ class MonotoneQuery:
         self._resident = isinstance(system.transfer, Resident)
         early = isinstance(system.transfer, ZeroCopy) and system.transfer.early
         self._sizes = sizes | ({"EARLY": True} if early else {})
-        self._kernels = self._bind(cached=False)
+        self._kernels = self._bind(cached=isinstance(system.transfer, Staged))
         roots, values = source_arrays(program, real=self.code.real)
         self._roots = backend.upload(roots), backend.upload(self.code.encode(values))
         self._index = ListIndex(backend, system.transfer, weights=self._reads_weights)
         self._board = Board(backend)
         self._cache: CudaCache | None = None
+        self._staging: Staging | None = None
+        if isinstance(system.transfer, Staged):
+            self._staging = self._index.copies = Staging(
+                backend, system.transfer, weights=self._reads_weights, weight_dtype=self._weight_dtype
+            )
         self._bound = 0
         self._state: State = new_state(backend, 1, self._board.control, *self._roots)
         self._long_lists = backend.empty(1, np.int32)
@@ -259,6 +266,7 @@ class MonotoneQuery:
             "words": int(state.words.nbytes),
             "marks": sum(int(array.nbytes) for array in notes),
             "queues": sum(int(array.nbytes) for array in queues),
+            "staging": 0 if self._staging is None else self._staging.nbytes,
             **self._index.memory(),
         }
 
@@ -288,6 +296,8 @@ class MonotoneQuery:
             self._state = state
             self._long_lists = backend.empty(len(state.words), np.int32)
         self._bound = snapshot.bound
+        if self._staging is not None:
+            self._staging.follow(snapshot)
         self._index.update(snapshot, applied)
 
     def _rounds(self, snapshot: Snapshot, applied: Applied | None, *, tracing: bool) -> Rounds:
@@ -302,6 +312,8 @@ class MonotoneQuery:
             sides=self._sides,
             tracing=tracing,
             cached=cached,
+            staging=self._staging,
+            schedule=self.system.schedule,
         )
 
     def _change_vertices(self, rounds: Rounds, applied: Applied) -> None:
@@ -360,7 +372,9 @@ class MonotoneQuery:
     def _begin_again(self, rounds: Rounds, snapshot: Snapshot) -> None:
         """Forget all values and compute them from scratch."""
         read = self._board.look().counters.edges
-        rounds.restart(ALL_NEAR if isinstance(self.system.schedule, InRounds) else NOTHING_NEAR)
+        # Lists that are staged are read in rounds: a copy that brings few of them is mostly in vain.
+        by_key = type(self.system.schedule) is Schedule and self._staging is None
+        rounds.restart(NOTHING_NEAR if by_key else ALL_NEAR)
         self._board.forget_journal()
         rounds.launch("begin_again", self._backend.upload(snapshot.alive))
         rounds.forward()
@@ -384,6 +398,10 @@ class MonotoneQuery:
         if seen.control[OVERFLOWS]:
             raise ValueOverflow(self.program.name)
         reads = rounds.reads()
+        held = np.ones(len(reads), np.bool_) if reads is not None and self._resident else None
+        tasks = None if self._staging is None else self._staging.tasks
+        if tasks is not None and reads is not None:
+            held = np.repeat(tasks["way"] != Choice.ZERO_COPY, tasks["rows"])
         work = Work(
             iterations=int(seen.progress[ITERATION]) - 1,
             changed=int(seen.control[CHANGED]),
@@ -392,6 +410,7 @@ class MonotoneQuery:
             dense=dense,
             counters=self._index.crossing(seen.counters),
             reads=reads,
-            cached=np.ones(len(reads), np.bool_) if reads is not None and self._resident else None,
+            cached=held,
+            tasks=tasks,
         )
         return rounds.through_the_cache(work)

@@ -3,7 +3,7 @@
 Launches follow each other on one stream, and what steers them stays on the device. The host looks after one round, then
 after two more, then four: a round too many finds empty queues and is over at once. Where reads are traced it looks at
 every round, because there must be room for what the round will write; where a cache fills copies on first use, at every
-walk, because it must be asked.
+walk, because it must be asked. Where lists are staged it looks at every walk too, and launches it task by task.
 """
 
 from types import SimpleNamespace
@@ -25,6 +25,7 @@ from grapin.kernels.cuda.lists import (
     TRACE_FIELDS,
     TRACED,
     DeviceLists,
+    Reading,
     counters_of,
     new_reading,
 )
@@ -36,9 +37,11 @@ from grapin.kernels.cuda.monotone.queues import (
     JOURNAL,
     LOST,
     NEAR,
-    WIDEST,
     State,
 )
+from grapin.kernels.cuda.parts import UNLIMITED, Parts
+from grapin.kernels.cuda.staging import Staging
+from grapin.system import Local, Priority, Schedule
 
 BOARD_SIZE = CONTROL_SIZE + PROGRESS_SIZE + STRIPES * TALLY_SIZE
 """Control, progress and tallies lie behind each other, so that one copy shows them all."""
@@ -111,6 +114,8 @@ class Rounds:
         sides: int,
         tracing: bool,
         cached: CachedReads | None,
+        staging: Staging | None,
+        schedule: Schedule,
     ) -> None:
         self._backend = backend
         self._kernels = kernels
@@ -121,6 +126,8 @@ class Rounds:
         self._wanted = backend.shape.blocks * backend.shape.threads
         self.pushes = ((index.out, 0), (index.in_, 1))[:sides]
         self.pulls = ((index.in_, 1), (index.out, 0))[:sides]
+        self._staging = staging
+        self._schedule = schedule
         self._cached = cached
         self._asking = cached if cached is not None and cached.stepwise else None
         """The cache, if it must be asked before every walk."""
@@ -165,8 +172,10 @@ class Rounds:
         self.launch("settle_lost", np.bool_(True))
         self._end_round()  # what was read here is an iteration of its own, if anything was
 
-    def forward(self, budget: int = WIDEST * WIDEST) -> bool:
+    def forward(self, budget: int = UNLIMITED) -> bool:
         """Let queued vertices offer their values until nothing improves; tell whether it got there within budget."""
+        if self._staging is not None and isinstance(self._schedule, (Local, Priority)):
+            return self._forward_in_parts(self._staging, self._schedule, budget)
         self._advance()
         steps = 1
         while True:
@@ -191,19 +200,102 @@ class Rounds:
 
     def _walk(self, visit: str, sides: tuple[tuple[DeviceLists, int], ...], items: Any, slot: int) -> None:
         kernels = getattr(self._kernels, visit)
+        if self._staging is not None:
+            self._walk_staged(self._staging, kernels, sides, items, slot)
+            return
         for lists, inward in sides:
             reading = self._reading
             if self._asking is not None:
                 self._prepare(self._asking, kernels, items, slot, inward)
             if self._asking is None or kernels.peeks:
                 reading = reading._replace(trace=self._trace)
-            where = self._state, reading, lists, np.int64(inward)
-            self._backend.launch(kernels.walk, *where, items, self._state.control, np.int64(slot))
-            self._backend.launch(kernels.walk_long, *where)
-            self._backend.fill(self._backend.part(self._reading.progress, LONG_LISTS, LONG_LISTS + 1), 0)
+            self._launch_walk(kernels, reading, lists, inward, items, self._state.control, slot)
             if self._asking is not None and kernels.peeks:
                 self._asking.after_peeks(self._traced())
                 self._backend.fill(self._backend.part(self._reading.progress, TRACED, TRACED + 1), 0)
+
+    def _launch_walk(
+        self,
+        kernels: SimpleNamespace,
+        reading: Reading,
+        lists: DeviceLists,
+        inward: int,
+        items: Any,
+        bounds: Any,
+        slot: int,
+    ) -> None:
+        where = self._state, reading, lists, np.int64(inward)
+        self._backend.launch(kernels.walk, *where, items, bounds, np.int64(slot))
+        self._backend.launch(kernels.walk_long, *where)
+        self._backend.fill(self._backend.part(self._reading.progress, LONG_LISTS, LONG_LISTS + 1), 0)
+
+    def _walk_staged(
+        self,
+        staging: Staging,
+        kernels: SimpleNamespace,
+        sides: tuple[tuple[DeviceLists, int], ...],
+        items: Any,
+        slot: int,
+    ) -> None:
+        """Read lists task by task, each when its lists are where the kernels find them."""
+        seen = self._board.look()
+        first, last = seen.control[slot : slot + 2].tolist()
+        # Which warp queued a vertex first is chance; which partition is copied first should not be.
+        vertices = np.sort(self._backend.download(self._backend.part(items, first, last)))
+        for lists, inward in sides:
+            for task in staging.plan(vertices, inward):
+                with staging.loaded(task, lists, int(seen.progress[ITERATION])):
+                    self._read(staging, kernels, lists, task.vertices, inward)
+
+    def _read(
+        self,
+        staging: Staging,
+        kernels: SimpleNamespace,
+        lists: DeviceLists,
+        vertices: NDArray[np.int32],
+        inward: int,
+    ) -> None:
+        """Read lists of the task that is loaded."""
+        items = self._backend.upload(vertices)
+        reading = self._reading._replace(trace=self._trace) if self._tracing else self._reading
+        bounds = self._backend.upload(np.array([0, len(vertices)]))
+        self._launch_walk(kernels, reading, lists, inward, items, bounds, 0)
+        traced = int(self._backend.download(self._reading.progress)[TRACED]) if self._tracing else None
+        staging.count(vertices, inward, traced)
+
+    def _forward_in_parts(self, staging: Staging, schedule: Local | Priority, budget: int) -> bool:
+        """Do as `forward`, on one loaded part of the graph after another."""
+        parts = Parts(staging, self, self.pushes, iteration=int(self._board.look().progress[ITERATION]))
+        done = parts.run(schedule, budget)
+        self._number(parts.iteration)
+        return done
+
+    def queued(self) -> NDArray[np.int32]:
+        """End a round, and return whom it queued, in ascending order."""
+        while True:
+            self._advance()
+            seen = self._board.look()
+            if seen.near or seen.finished:
+                break
+        first, last = seen.control[NEAR : NEAR + 2].tolist()
+        return np.sort(self._backend.download(self._backend.part(self._state.near, first, last)))
+
+    def push(self, vertices: NDArray[np.int32], inward: int, iteration: int) -> None:
+        """Let vertices offer their values along lists of one direction that are loaded, or read over the link."""
+        assert self._staging is not None
+        if self._tracing:
+            self._make_room_for(self._board.look(), len(vertices))
+        self._number(iteration)
+        lists = self.pushes[inward][0]
+        self._read(self._staging, self._kernels.push, lists, vertices, inward)
+
+    def edges_read(self) -> int:
+        """Return how many edges were read so far."""
+        return self._board.look().counters.edges
+
+    def _number(self, iteration: int) -> None:
+        progress = self._reading.progress
+        self._backend.fill(self._backend.part(progress, ITERATION, ITERATION + 1), iteration)
 
     def _prepare(
         self, cached: CachedReads, kernels: SimpleNamespace, items: Any, slot: int, inward: int
@@ -235,15 +327,17 @@ class Rounds:
         self._backend.launch(self._kernels.split, self._state)
 
     def _more(self, steps: int) -> int:
-        stepwise = self._tracing or self._asking is not None
+        stepwise = self._tracing or self._asking is not None or self._staging is not None
         return 1 if stepwise else min(2 * steps, MAX_ROUNDS_PER_SYNC)
 
     def _make_room(self, seen: Seen, *, lists: int) -> None:
         """Make room for the rows of a round in which every vertex has so many lists read, if they are wanted."""
-        if not self._tracing and self._asking is None:
-            return
+        if self._tracing or self._asking is not None:
+            self._make_room_for(seen, seen.near * lists * len(self.pushes))
+
+    def _make_room_for(self, seen: Seen, rows: int) -> None:
         used = int(seen.progress[TRACED]) * TRACE_FIELDS
-        needed = used + seen.near * lists * len(self.pushes) * TRACE_FIELDS
+        needed = used + rows * TRACE_FIELDS
         if needed > self._trace.size:
             trace = self._backend.empty(max(needed, 2 * self._trace.size), np.int64)
             if used:

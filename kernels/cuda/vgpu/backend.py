@@ -18,7 +18,7 @@ from grapin.kernels.cuda.vgpu.gpu import Launched, Region, VirtualGpu
 from grapin.kernels.cuda.vgpu.traffic import Home
 from grapin.kernels.cuda.vgpu.translation import Translated, translate
 from grapin.kernels.rules import rebind
-from grapin.system import Resident, Transfer, ZeroCopy
+from grapin.system import Resident, Transfer, Unified
 
 CAPABILITY = (8, 0)
 """What kernels are compiled for."""
@@ -91,11 +91,16 @@ class VirtualBackend(Compiler, HostArrays):
         self._note(self.to_host, array.nbytes)
         return array.copy()
 
+    def send(self, target: NDArray[Any], source: NDArray[Any], after: None) -> None:
+        """Overwrite an array of the device by one of the host."""
+        super().send(target, source, after)
+        self._note(self.to_device, source.nbytes)
+
     def edges(self, array: NDArray[Any], transfer: Transfer) -> NDArray[Any]:
         """Return the store's own array as host or unified memory, or a copy where the device is to have one."""
         if isinstance(transfer, Resident):
             return self.upload(array)
-        home = Home.HOST if isinstance(transfer, ZeroCopy) else Home.MANAGED
+        home = Home.MANAGED if isinstance(transfer, Unified) else Home.HOST
         # What was given before and is gone may lie where something of the device lies now.
         self._host = {at: kept for at, kept in self._host.items() if kept[0] is not array}
         self._host[array.ctypes.data] = array, home

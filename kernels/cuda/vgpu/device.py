@@ -11,6 +11,7 @@ from grapin.programs.program import Program
 from grapin.system import System
 
 name = "vgpu"
+stages = True
 
 
 def unavailable() -> str | None:
