@@ -2,6 +2,7 @@
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -182,16 +183,6 @@ def test_ctrl_c_keeps_what_was_measured(
     ],
 )
 def test_a_bad_flag_is_one_sentence_and_nothing_is_written(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], sentence: str, refuses: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["bench", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert sentence in shown.err
-    assert not list(tmp_path.iterdir())
+    refuses("bench", *arguments, because=sentence)

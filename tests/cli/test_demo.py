@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -101,18 +102,9 @@ def test_a_graph_of_a_few_edges_is_sampled_in_batches_that_it_has_edges_for(
     ],
 )
 def test_a_bad_option_is_one_sentence_and_nothing_is_written(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], sentence: str, refuses: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["demo", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert sentence in shown.err
-    assert shown.err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
+    refuses("demo", *arguments, because=sentence)
 
 
 def test_without_plotly_the_demo_says_what_to_install_before_it_runs(

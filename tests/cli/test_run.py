@@ -309,19 +309,9 @@ def test_columns_and_ids_say_what_a_file_does_not(
     ],
 )
 def test_a_bad_flag_is_one_sentence_and_nothing_is_written(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], sentence: str, refuses: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert sentence in shown.err
-    assert not list(tmp_path.iterdir())
+    refuses("run", *arguments, because=sentence)
 
 
 def test_doctor_names_devices_systems_and_libraries(capsys: pytest.CaptureFixture[str]) -> None:

@@ -200,19 +200,9 @@ def test_numbers_that_nobody_published_are_named_under_the_table(capsys: pytest.
     ],
 )
 def test_a_bad_flag_is_one_sentence_and_nothing_is_written(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], sentence: str, refuses: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["whatif", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert sentence in shown.err
-    assert not list(tmp_path.iterdir())
+    refuses("whatif", *arguments, because=sentence)
 
 
 def test_a_trace_of_another_repair_is_refused_with_the_run_to_record(
