@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -98,3 +98,21 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the folder shared/data is not beside the checkout")
     return folder
+
+
+@pytest.fixture
+def refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., None]:
+    """Hold that a command line is refused in one sentence, with exit code 2, and that nothing is written."""
+
+    def check(*arguments: str, because: str) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert main(arguments) == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert shown.err.count("\n") == 1
+        assert because in shown.err
+        assert not list(tmp_path.iterdir())
+
+    return check

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from grapin.compiled import kernel
 from grapin.edges import COUNTED_BY_FLOATS, MOST_VERTICES, VertexArray
 from grapin.errors import InvalidArgument
-from grapin.graph.packed import Column, PackedLists, Patterns, Positions, patterns, prefetch, wide
+from grapin.graph.adjacency import Adjacency
+from grapin.graph.packed import Allocate, Column, PackedLists, Patterns, Positions, patterns, prefetch, wide
 from grapin.validation import check_choice, check_integer
 
 DUPLICATE_RULES = ("last", "first", "min", "max", "sum", "refuse")
@@ -67,7 +68,7 @@ def edge_columns(
     return EdgeColumns(tails, heads, weight_patterns, vertices, dtype)
 
 
-def refuse_self_loops(columns: EdgeColumns) -> None:
+def _refuse_self_loops(columns: EdgeColumns) -> None:
     """Raise `InvalidArgument` if an edge starts and ends at the same vertex."""
     loops = np.flatnonzero(columns.source == columns.target)
     if len(loops):
@@ -181,7 +182,7 @@ class Grouped:
         )
 
 
-def grouped(
+def _grouped(
     source: Column, target: Column, weights: Patterns, bound: int, *, both: bool, loops: bool
 ) -> Ordered | Grouped:
     """Return edges ready to fill lists with: each also the other way round if `both`, self loops if `loops`."""
@@ -370,3 +371,40 @@ def fill_in(out: PackedLists, in_: PackedLists, bound: int, ends: Positions) -> 
                 in_.weights[slot] = out.weights[place]
     for vertex in range(bound):
         in_.degrees[vertex] = ends[vertex] - in_.starts[vertex]
+
+
+def build(
+    columns: EdgeColumns,
+    *,
+    directed: bool,
+    in_direction: bool,
+    duplicates: str,
+    self_loops: str,
+    aligned: bool,
+    allocate: Allocate | None,
+) -> tuple[Adjacency, Adjacency | None]:
+    """Return out- and in-lists of these edges; in-lists are None if not wanted, and the out-lists if undirected."""
+    check_choice("duplicates", duplicates, DUPLICATE_RULES)
+    check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
+    if self_loops == "refuse":
+        _refuse_self_loops(columns)
+    dtype = columns.weight_dtype
+    found = _grouped(
+        columns.source,
+        columns.target,
+        columns.patterns,
+        columns.vertices,
+        both=not directed,
+        loops=self_loops != "drop",
+    )
+    out = Adjacency(found.out_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
+    found.fill(out.lists, duplicates, dtype)
+    in_degrees = found.in_degrees
+    del found  # it is as large as the edges
+    in_ = None if directed else out
+    if directed and in_direction:
+        in_ = Adjacency(in_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
+        fill_in(out.lists, in_.lists, columns.vertices, np.empty(columns.vertices, np.int64))
+    for lists in {id(lists): lists for lists in (out, in_) if lists is not None}.values():
+        lists.index_hubs()
+    return out, in_

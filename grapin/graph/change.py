@@ -388,3 +388,15 @@ class Applied:
         counts |= {"ignored": self.ignored, "unchanged": self.unchanged}
         parts = [f"{name}={count}" for name, count in counts.items() if count]
         return f"Applied({', '.join([f'version={self.version}', *parts])})"
+
+
+def refuse_ignored(change: Change, vertices: VertexChange) -> None:
+    """Refuse, for a strict graph, a change of which a part would be ignored."""
+    if len(change.ignored):
+        edge = f"({change.ignored.owner[0]}, {change.ignored.neighbour[0]})"
+        raise InvalidBatch(f"edge {edge} must exist to be deleted or re-weighted: the graph is strict")
+    if len(vertices.ignored):
+        vertex = vertices.ignored[0]
+        raise InvalidBatch(
+            f"vertex {vertex} must not exist to be inserted and exist to be deleted: the graph is strict"
+        )

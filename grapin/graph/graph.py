@@ -11,9 +11,19 @@ from grapin.batch import Batch, Edges
 from grapin.display import Shown
 from grapin.edges import MOST_VERTICES, Labels, Naming, VertexArray, WeightArray
 from grapin.errors import InvalidArgument, InvalidBatch
-from grapin.graph import build
 from grapin.graph.adjacency import Adjacency
-from grapin.graph.change import Applied, Arcs, Asked, Change, and_delete, asked_for, mirrored, resolve
+from grapin.graph.build import build, edge_columns
+from grapin.graph.change import (
+    Applied,
+    Arcs,
+    Asked,
+    Change,
+    and_delete,
+    asked_for,
+    mirrored,
+    refuse_ignored,
+    resolve,
+)
 from grapin.graph.check import check_directions
 from grapin.graph.lists import all_arcs, find, incident_arcs
 from grapin.graph.packed import Allocate
@@ -21,7 +31,7 @@ from grapin.graph.page_store import PageStore, page_store
 from grapin.graph.snapshot import Lists, Snapshot, VertexChange, VertexSet
 from grapin.named import NamedBatch
 from grapin.units import format_bytes
-from grapin.validation import check_choice, check_integer, refuse
+from grapin.validation import check_integer, refuse
 
 
 class Graph(Shown):
@@ -99,30 +109,16 @@ class Graph(Shown):
             store: "packed", in host memory, or "pages", in a device's memory, see `grapin.graph.page_store`.
         """
         pages = None if store == "packed" else page_store(store)
-        check_choice("duplicates", duplicates, build.DUPLICATE_RULES)
-        check_choice("self_loops", self_loops, ("keep", "drop", "refuse"))
-        columns = build.edge_columns(source, target, weight, vertices=vertices, weights=weights)
-        if self_loops == "refuse":
-            build.refuse_self_loops(columns)
-        dtype = columns.weight_dtype
-        grouped = build.grouped(
-            columns.source,
-            columns.target,
-            columns.patterns,
-            columns.vertices,
-            both=not directed,
-            loops=self_loops != "drop",
+        columns = edge_columns(source, target, weight, vertices=vertices, weights=weights)
+        out, in_ = build(
+            columns,
+            directed=directed,
+            in_direction=in_direction,
+            duplicates=duplicates,
+            self_loops=self_loops,
+            aligned=aligned,
+            allocate=allocate,
         )
-        out = Adjacency(grouped.out_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
-        grouped.fill(out.lists, duplicates, dtype)
-        in_degrees = grouped.in_degrees
-        del grouped
-        in_ = None if directed else out
-        if directed and in_direction:
-            in_ = Adjacency(in_degrees, weight_dtype=dtype, aligned=aligned, allocate=allocate)
-            build.fill_in(out.lists, in_.lists, columns.vertices, np.empty(columns.vertices, np.int64))
-        for lists in {id(lists): lists for lists in (out, in_) if lists is not None}.values():
-            lists.index_hubs()
         edges = int(out.lists.degrees.sum(dtype=np.int64))
         labels = None if labels is None else labels.copy()
         made = cls if pages is None else Graph
@@ -326,7 +322,7 @@ class Graph(Shown):
             lists.reserve_vertices(vertices.bound)
         change = resolve(asked, self._out)
         if strict:
-            _refuse_ignored(change, vertices)
+            refuse_ignored(change, vertices)
         self._commit(change, vertices)
         return self._applied(change, vertices, unknown)
 
@@ -458,14 +454,3 @@ class Graph(Shown):
 
     def _as_edges(self, arcs: Arcs, weights: NDArray[np.int32]) -> Edges:
         return Edges(arcs.owner, arcs.neighbour, self._as_weights(weights))
-
-
-def _refuse_ignored(change: Change, vertices: VertexChange) -> None:
-    if len(change.ignored):
-        edge = f"({change.ignored.owner[0]}, {change.ignored.neighbour[0]})"
-        raise InvalidBatch(f"edge {edge} must exist to be deleted or re-weighted: the graph is strict")
-    if len(vertices.ignored):
-        vertex = vertices.ignored[0]
-        raise InvalidBatch(
-            f"vertex {vertex} must not exist to be inserted and exist to be deleted: the graph is strict"
-        )
