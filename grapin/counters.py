@@ -199,6 +199,8 @@ class Report(Shown):
     update_seconds: float
     """Time to change the graph."""
     queries: tuple[QueryReport, ...]
+    save_seconds: float = 0.0
+    """Time to make the batch durable, where a state is kept."""
 
     @property
     def compute_seconds(self) -> float:
@@ -257,6 +259,7 @@ class Report(Shown):
             "ignored": self.ignored,
             "update_seconds": self.update_seconds,
             "compute_seconds": self.compute_seconds,
+            "save_seconds": self.save_seconds,
             "iterations": self.iterations,
             "changed": self.changed,
             "invalidated": self.invalidated,

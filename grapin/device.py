@@ -8,13 +8,16 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from grapin.cache import read_settings
 from grapin.cache.settings import CacheSettings
 from grapin.counters import Work
 from grapin.errors import DeviceUnavailable, InvalidArgument
+from grapin.graph import Graph
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
-from grapin.programs.program import Program
-from grapin.system import System
+from grapin.programs.program import Monotone, Program
+from grapin.system import Resident, System
+from grapin.units import ELEMENT
 from grapin.user_code import is_user_code, load_user_code
 from grapin.validation import check_choice, refuse
 
@@ -137,6 +140,51 @@ def open_device(name: str, system: System | None = None) -> Device:
 
 def _stages(found: Device) -> bool:
     return bool(getattr(found, "stages", False))
+
+
+Asked = str | int | CacheSettings
+"""`10%` of the bytes of all edges, `1G`, a number of bytes, any of these behind a policy and a colon, or settings."""
+
+
+def open_cache(given: Asked, graph: Graph, programs: list[Program], system: System, device: Device) -> Cache:
+    """Return an empty cache in the device's memory."""
+    settings = check_cache(given, graph, programs, system, device)
+    assert isinstance(device, CachingDevice)
+    return device.cache(settings, system, arrays=_arrays(graph, programs), weight_dtype=graph.weight_dtype)
+
+
+def check_cache(
+    given: Asked, graph: Graph, programs: list[Program], system: System, device: Device
+) -> CacheSettings:
+    """Return what was asked for, or refuse what cannot be had."""
+    if not isinstance(device, CachingDevice):
+        raise InvalidArgument(
+            f"cache={given!r} must be left out on device={device.name!r}, which caches no lists: "
+            "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
+        )
+    if isinstance(system.transfer, Resident):
+        raise InvalidArgument(
+            f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
+        )
+    if system.staged:
+        raise InvalidArgument(
+            f"cache={given!r} must be left out under system={system.name!r}, which copies lists to read them and "
+            "keeps none of them yet; grapin whatif predicts it with a cache"
+        )
+    edge_bytes = graph.snapshot().edges * ELEMENT * _arrays(graph, programs)
+    settings = read_settings(given, policy=system.cache, edge_bytes=edge_bytes)
+    if settings.policy == "none" and not isinstance(given, CacheSettings) and ":" not in str(given):
+        raise InvalidArgument(
+            f"cache={given!r} has no use under system={system.name!r}, which keeps no copies: use system 'bounded' or "
+            f"'grapin', or name a policy, as in cache='adaptive:{given}'"
+        )
+    return settings
+
+
+def _arrays(graph: Graph, programs: list[Program]) -> int:
+    """Return how many arrays a copy has: neighbours, and weights if any program reads them."""
+    weighted = any(isinstance(program, Monotone) and program.weighted for program in programs)
+    return 2 if weighted and graph.weight_dtype is not None else 1
 
 
 def gpu_schedule() -> str:

@@ -9,10 +9,11 @@ other; iterations do.
 import json
 import os
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812 - it is a class
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from grapin.counters import Counters, Work, count_reads
 from grapin.display import Shown
-from grapin.errors import InvalidFile
+from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.spool import readable
@@ -344,3 +345,34 @@ def _joined(dtypes: dict[str, Any], parts: list[dict[str, NDArray[Any]]]) -> dic
         name: np.concatenate([np.empty(0, dtype), *(part[name] for part in parts)])
         for name, dtype in dtypes.items()
     }
+
+
+def writer_of(trace: bool | str | Path, about: dict[str, Any]) -> TraceWriter | None:
+    """Return what keeps the trace, in memory or in a file."""
+    if isinstance(trace, bool):
+        return TraceWriter(about) if trace else None
+    if not isinstance(cast("object", trace), (str, Path)) or not str(trace):
+        raise InvalidArgument(f"trace={trace!r:.60} must be True, False or the name of a file")
+    try:
+        return TraceWriter(about, trace)
+    except OSError as error:
+        raise InvalidArgument(
+            f"trace={str(trace)!r} must be a file that can be written: {error.strerror}"
+        ) from None
+
+
+@contextmanager
+def told_of(writer: TraceWriter) -> Iterator[None]:
+    """Leave no part of a trace behind that could not be written whole, and say which trace that was."""
+    try:
+        yield
+    except BaseException as error:
+        writer.discard()
+        if isinstance(error, KeyboardInterrupt) and writer.path is not None:
+            left = "which stays as it was" if writer.path.exists() else "which is not there"
+            raise type(error)(f"while {writer.path} was written, {left}") from error
+        if isinstance(error, OSError) and writer.path is not None:
+            raise GrapinError(
+                f"{writer.path}: the trace could not be written and is lost: {error.strerror}"
+            ) from error
+        raise

@@ -30,8 +30,7 @@ from grapin.cli.options import (
 )
 from grapin.cli.tables import print_table
 from grapin.cli.workload import NOTHING
-from grapin.device import DEVICES, open_device
-from grapin.engine.engine import check_cache
+from grapin.device import DEVICES, check_cache, open_device
 from grapin.errors import InvalidArgument, InvalidFile
 from grapin.graph import Graph
 from grapin.outputs import check_outputs, write_whole

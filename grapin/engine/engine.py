@@ -1,84 +1,38 @@
-"""`Engine`: a graph, the programs kept fresh on it, and the device and system that do it.
-
-The cache of an engine: what was asked for, checked against the graph, the programs, the system and the device.
-"""
+"""`Engine`: a graph, the programs kept fresh on it, and the device and system that do it."""
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grapin.batch import Batch
-from grapin.cache import read_settings
-from grapin.cache.settings import CacheSettings
 from grapin.counters import QueryReport, Report, Work
-from grapin.device import Cache, CachingDevice, Device, Query, check_tracing, open_device
+from grapin.device import Asked, Query, check_tracing, open_cache, open_device
 from grapin.display import Shown, new_figure
 from grapin.engine.answer import Answer, Vertex
-from grapin.errors import AnswersLost, GrapinError, InvalidArgument
+from grapin.engine.log import encode
+from grapin.errors import AnswersLost, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.change import Applied
+from grapin.graph.packed import Allocate
 from grapin.interrupts import held_interrupts
 from grapin.named import NamedBatch
 from grapin.programs.check import check_program
-from grapin.programs.program import Monotone, Program
-from grapin.system import Resident, System, find_runnable
-from grapin.trace import Trace, TraceWriter
-from grapin.units import ELEMENT, format_bytes
+from grapin.programs.program import Program
+from grapin.system import System, find_runnable
+from grapin.trace import Trace, told_of, writer_of
+from grapin.units import format_bytes
 from grapin.validation import check_integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Asked = str | int | CacheSettings
-"""`10%` of the bytes of all edges, `1G`, a number of bytes, any of these behind a policy and a colon, or settings."""
-
-
-def open_cache(given: Asked, graph: Graph, programs: list[Program], system: System, device: Device) -> Cache:
-    """Return an empty cache in the device's memory."""
-    settings = check_cache(given, graph, programs, system, device)
-    assert isinstance(device, CachingDevice)
-    return device.cache(settings, system, arrays=_arrays(graph, programs), weight_dtype=graph.weight_dtype)
-
-
-def check_cache(
-    given: Asked, graph: Graph, programs: list[Program], system: System, device: Device
-) -> CacheSettings:
-    """Return what was asked for, or refuse what cannot be had."""
-    if not isinstance(device, CachingDevice):
-        raise InvalidArgument(
-            f"cache={given!r} must be left out on device={device.name!r}, which caches no lists: "
-            "record a trace there and replay it to see what a cache would save (grapin.cache.replay)"
-        )
-    if isinstance(system.transfer, Resident):
-        raise InvalidArgument(
-            f"cache={given!r} has no use under system={system.name!r}, which has all edges on the device: leave it out"
-        )
-    if system.staged:
-        raise InvalidArgument(
-            f"cache={given!r} must be left out under system={system.name!r}, which copies lists to read them and "
-            "keeps none of them yet; grapin whatif predicts it with a cache"
-        )
-    edge_bytes = graph.snapshot().edges * ELEMENT * _arrays(graph, programs)
-    settings = read_settings(given, policy=system.cache, edge_bytes=edge_bytes)
-    if settings.policy == "none" and not isinstance(given, CacheSettings) and ":" not in str(given):
-        raise InvalidArgument(
-            f"cache={given!r} has no use under system={system.name!r}, which keeps no copies: use system 'bounded' or "
-            f"'grapin', or name a policy, as in cache='adaptive:{given}'"
-        )
-    return settings
-
-
-def _arrays(graph: Graph, programs: list[Program]) -> int:
-    """Return how many arrays a copy has: neighbours, and weights if any program reads them."""
-    weighted = any(isinstance(program, Monotone) and program.weighted for program in programs)
-    return 2 if weighted and graph.weight_dtype is not None else 1
+    from grapin.engine.state import Saved, State
 
 
 class Engine(Shown):
@@ -115,8 +69,26 @@ class Engine(Shown):
         system: str | System = "bounded",
         threads: int | None = None,
         trace: bool | str | Path = False,
-        cache: str | int | CacheSettings | None = None,
+        cache: Asked | None = None,
     ) -> None:
+        self._set_up(
+            graph, programs, None, device=device, system=system, threads=threads, trace=trace, cache=cache
+        )
+
+    def _set_up(
+        self,
+        graph: Graph,
+        programs: Program | Sequence[Program],
+        saved: "Saved | None",
+        *,
+        device: str,
+        system: str | System,
+        threads: int | None,
+        trace: bool | str | Path,
+        cache: Asked | None,
+    ) -> None:
+        """Check what is given, and compute the first values, where they were not saved."""
+        self._state: State | None = None
         if not isinstance(graph, Graph):
             raise InvalidArgument(
                 f"graph={graph!r:.60} must be a Graph: grapin.load reads a file or a generator"
@@ -137,11 +109,11 @@ class Engine(Shown):
             for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
-        self._writer = _writer(trace, self._about())
+        self._writer = writer_of(trace, self._about())
         self._failure: BaseException | None = None
         self._version = graph.version
         with held_interrupts():
-            self.started: Report = self._report(None, 0.0, self._run(None))
+            self.started: Report = self._report(None, 0.0, self._run(None, saved))
         """What computing the first values took."""
 
     @property
@@ -198,14 +170,108 @@ class Engine(Shown):
         if writer is None or writer.path is None:
             raise InvalidArgument("trace must be a file when the engine is made for a file to be finished")
         self._writer = None
-        with _told_of(writer):
+        with told_of(writer):
             writer.finish()
 
-    def apply(self, batch: Batch | NamedBatch) -> Report:
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        programs: Program | Sequence[Program] | None = None,
+        *,
+        device: str = "auto",
+        system: str | System | None = None,
+        threads: int | None = None,
+        trace: bool | str | Path = False,
+        cache: Asked | None = None,
+        durability: str = "batch",
+        allocate: Allocate | None = None,
+    ) -> "Engine":
+        """Go on from a directory that an engine was saved to: with its graph, its programs and all its batches.
+
+        `programs` are needed where one is a class of your own, and must be those that were saved. With another system
+        or device, a trace or a cache, answers are computed from scratch; otherwise they are taken up where they were.
+        """
+        from grapin.engine.state import State, abandoned_on_failure
+
+        with abandoned_on_failure(State.found(Path(folder), durability)) as state:
+            saved = state.load(allocate)
+            engine = cls.__new__(cls)
+            engine._set_up(  # noqa: SLF001 - an engine made another way
+                saved.graph,
+                saved.programs(None if programs is None else _listed(programs)),
+                None if trace is not False or cache is not None else saved,
+                device=device,
+                system=saved.system if system is None else system,
+                threads=threads,
+                trace=trace,
+                cache=cache,
+            )
+            for batch in state.batches(saved.graph.version):
+                engine.apply(batch)
+            engine._state = state  # noqa: SLF001 - as above
+        return engine
+
+    def save(self, folder: str | Path, *, durability: str = "batch") -> None:
+        """Write graph, programs and answers to a directory, and keep every later batch there before `apply` returns.
+
+        `Engine.open` goes on from it, also if this process is killed at any moment. The directory must be new or empty,
+        or the one that this engine has already: then a snapshot is written there that opens more quickly.
+
+        Args:
+            folder: The directory, for this state alone.
+            durability: What `apply` waits for. "batch": for the disk, so that not even a loss of power takes a batch
+                away. "os": for the operating system; the process may be killed, and a loss of power may take the last
+                batches away, never one from between them. "none": for nothing; batches are written with the next
+                snapshot or by `close`.
+        """
+        from grapin.engine.state import State, abandoned_on_failure
+
+        self._check()
+        if self._state is not None and self._state.folder.resolve() == Path(folder).resolve():
+            self._write_snapshot()
+            return
+        if self._state is not None:
+            raise InvalidArgument(
+                f"folder={str(folder)!r} must be {str(self._state.folder)!r}, where this engine is saved already"
+            )
+        with abandoned_on_failure(State.make(Path(folder), durability)) as state:
+            if state.version is not None:
+                raise InvalidArgument(
+                    f"folder={str(folder)!r} must be new or empty, and has a state in it: Engine.open goes on from it"
+                )
+            self._state = state
+            try:
+                self._write_snapshot()
+            except BaseException:
+                self._state = None
+                raise
+
+    def close(self) -> None:
+        """Let go of the directory this engine is saved in, with everything written; batches are kept no longer."""
+        if self._state is not None:
+            state, self._state = self._state, None
+            state.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def mark(self) -> str | None:
+        """What was said with the last batch that `apply` was told a mark of, in this process or the one before."""
+        return None if self._state is None else self._state.mark
+
+    def apply(self, batch: Batch | NamedBatch, *, mark: str | None = None) -> Report:
         """Change the graph by a batch, of ids or of names, and bring every answer up to date.
 
         A bad batch changes nothing. A value that outgrows its 32 bits, or a device that fails, is found when the graph
         has changed: the error says so, and the answers can be read no more (`AnswersLost`); the graph can.
+
+        In an engine that was saved, the batch is durable when this returns, and so is `mark`: where the batch ends in
+        whatever it comes from, such as an offset in a file or a topic, to go on from after `Engine.open`.
         """
         self._check()
         if not isinstance(batch, (Batch, NamedBatch)):
@@ -214,10 +280,14 @@ class Engine(Shown):
             )
         with held_interrupts():  # a batch is applied whole: Ctrl-C takes effect behind it
             begin = time.perf_counter()
+            batch, unknown = self.graph.resolve(batch)
+            body = None if self._state is None else encode(batch)
             applied = self.graph.apply(batch)
+            applied = replace(applied, ignored=applied.ignored + unknown)
             self._version = applied.version
             update_seconds = time.perf_counter() - begin
-            return self._report(applied, update_seconds, self._run(applied))
+            report = self._report(applied, update_seconds, self._run(applied))
+            return report if body is None else self._kept(report, body, mark)
 
     def follow(self, program: Program) -> Answer:
         """Compute one more program from scratch and keep it fresh from now on; its answer comes last in `answers`.
@@ -238,6 +308,8 @@ class Engine(Shown):
         answer = Answer(program, query, self._check, self.graph)
         self._queries.append(query)
         self.answers = (*self.answers, answer)
+        if self._state is not None:
+            self._write_snapshot()
         return answer
 
     def unfollow(self, answer: Answer) -> None:
@@ -248,6 +320,8 @@ class Engine(Shown):
         del self._queries[place]
         self.answers = (*self.answers[:place], *self.answers[place + 1 :])
         answer.close()
+        if self._state is not None:
+            self._write_snapshot()
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of the graph and of vertex state, by part."""
@@ -322,12 +396,34 @@ class Engine(Shown):
         )
         return query if self._cache is None else self._cache.attach(query)
 
-    def _run(self, applied: Applied | None) -> tuple[QueryReport, ...]:
-        """Bring every answer up to date, from scratch where there is no batch."""
+    def _kept(self, report: Report, body: bytes, mark: str | None) -> Report:
+        """Make a batch durable, and take a snapshot where that is worth it."""
+        assert self._state is not None
+        begin = time.perf_counter()
+        try:
+            self._state.append(report.version, body, mark)
+            if self._state.worth_a_snapshot(report.update_seconds + report.compute_seconds):
+                self._write_snapshot()
+        except BaseException as error:  # the graph is ahead of what is durable: from here on nobody can go on
+            self._failure = error
+            raise
+        return replace(report, save_seconds=time.perf_counter() - begin)
+
+    def _write_snapshot(self) -> None:
+        assert self._state is not None
+        with held_interrupts():
+            programs = [answer.program for answer in self.answers]
+            self._state.write(self.graph, programs, self._queries, self.system.name)
+
+    def _run(self, applied: Applied | None, saved: "Saved | None" = None) -> tuple[QueryReport, ...]:
+        """Bring every answer up to date, from scratch where there is no batch and nothing that was saved."""
         snapshot = self.graph.snapshot()
         reports = []
-        for answer, query in zip(self.answers, self._queries, strict=True):
+        for place, (answer, query) in enumerate(zip(self.answers, self._queries, strict=True)):
             begin = time.perf_counter()
+            if saved is not None and saved.resume(place, answer.program, query, snapshot, self.system.name):
+                reports.append(QueryReport(answer.program.name, Work(), time.perf_counter() - begin))
+                continue
             tracing = self._writer is not None
             try:
                 work: Work = (
@@ -344,7 +440,7 @@ class Engine(Shown):
             reports.append(QueryReport(answer.program.name, work, time.perf_counter() - begin))
         if self._writer is not None:
             writer, self._writer = self._writer, None  # a trace with a batch missing would be a wrong one
-            with _told_of(writer):
+            with told_of(writer):
                 writer.write([report.work for report in reports], snapshot, applied)
             self._writer = writer
         return tuple(reports)
@@ -378,37 +474,6 @@ def _listed(programs: Program | Sequence[Program]) -> list[Program]:
             shown = one.__name__ if isinstance(one, type) else repr(one)
             raise InvalidArgument(f"programs={shown:.60} must be programs, such as grapin.BFS(source=0)")
     return listed
-
-
-def _writer(trace: bool | str | Path, about: dict[str, Any]) -> TraceWriter | None:
-    """Return what keeps the trace, in memory or in a file."""
-    if isinstance(trace, bool):
-        return TraceWriter(about) if trace else None
-    if not isinstance(cast("object", trace), (str, Path)) or not str(trace):
-        raise InvalidArgument(f"trace={trace!r:.60} must be True, False or the name of a file")
-    try:
-        return TraceWriter(about, trace)
-    except OSError as error:
-        raise InvalidArgument(
-            f"trace={str(trace)!r} must be a file that can be written: {error.strerror}"
-        ) from None
-
-
-@contextmanager
-def _told_of(writer: TraceWriter) -> Iterator[None]:
-    """Leave no part of a trace behind that could not be written whole, and say which trace that was."""
-    try:
-        yield
-    except BaseException as error:
-        writer.discard()
-        if isinstance(error, KeyboardInterrupt) and writer.path is not None:
-            left = "which stays as it was" if writer.path.exists() else "which is not there"
-            raise type(error)(f"while {writer.path} was written, {left}") from error
-        if isinstance(error, OSError) and writer.path is not None:
-            raise GrapinError(
-                f"{writer.path}: the trace could not be written and is lost: {error.strerror}"
-            ) from error
-        raise
 
 
 def _threads(given: int | None, *, trace: bool) -> int:

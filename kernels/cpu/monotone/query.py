@@ -224,6 +224,16 @@ class MonotoneQuery:
             return self._repair_published(run, applied)
         return self._repair_sparsely(run, snapshot, applied)
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what `resume` goes on from: words, and what a recomputation reads."""
+        return {"words": self._words[: self._bound].copy(), "passes": np.array(self._passes)}
+
+    def resume(self, snapshot: Snapshot, state: dict[str, NDArray[Any]]) -> None:
+        """Go on from what `state` returned, on the same graph."""
+        self._reserve(snapshot.bound)
+        self._words[: self._bound] = state["words"]
+        self._passes = float(state["passes"])
+
     def values(self) -> NDArray[Any]:
         """Return the value of each vertex below the bound."""
         return self.code.decode(self._keys())
