@@ -259,7 +259,6 @@ class Report(Shown):
             "ignored": self.ignored,
             "update_seconds": self.update_seconds,
             "compute_seconds": self.compute_seconds,
-            "save_seconds": self.save_seconds,
             "iterations": self.iterations,
             "changed": self.changed,
             "invalidated": self.invalidated,
@@ -273,4 +272,4 @@ class Report(Shown):
             "cached_edges": counters.cached_edges,
             "load_bytes": counters.load_bytes,
             "patch_bytes": counters.patch_bytes,
-        }
+        } | ({"save_seconds": self.save_seconds} if self.save_seconds else {})

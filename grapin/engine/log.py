@@ -39,18 +39,21 @@ class Log:
         check_choice("durability", durability, DURABILITIES)
         self.path = path
         self.durability = durability
-        fresh = not path.exists()
-        uri = f"{path.absolute().as_uri()}{'?mode=ro' if reading else ''}"
+        # What a killed process left half done SQLite takes back when it opens the file, which read-only it cannot.
+        uri = f"{path.absolute().as_uri()}{'?mode=rw' if reading else ''}"
         with self._told():
             self._database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         try:
             with self._told():
-                if not reading:
+                if reading:
+                    self._database.execute("PRAGMA query_only=1")
+                else:
                     self._database.execute("PRAGMA journal_mode=WAL")
                     self._wait_for(DURABILITIES[durability])
-                if fresh:
+                if not self._is_empty():
+                    self._check_format()
+                elif not reading:
                     self._make()
-                self._check_format()
         except BaseException:
             self._database.close()
             raise
@@ -59,6 +62,8 @@ class Log:
     def record(self) -> dict[str, Any] | None:
         """What was said of the snapshot; None if none was ever complete."""
         with self._told():
+            if self._is_empty():
+                return None
             row = self._database.execute("SELECT record FROM snapshot").fetchone()
         return None if row is None else json.loads(row[0])
 
@@ -134,6 +139,14 @@ class Log:
         with suppress(sqlite3.Error):
             self._database.close()
 
+    def _is_empty(self) -> bool:
+        """Tell whether nothing was ever written: a process may be killed between making the file and its tables."""
+        [tables] = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return not tables and self._application() == 0
+
+    def _application(self) -> int:
+        return int(self._database.execute("PRAGMA application_id").fetchone()[0])
+
     def _make(self) -> None:
         self._begin()
         self._database.execute(f"PRAGMA application_id={_APPLICATION}")
@@ -146,9 +159,8 @@ class Log:
         self._database.execute("COMMIT")
 
     def _check_format(self) -> None:
-        [application] = self._database.execute("PRAGMA application_id").fetchone()
         [form] = self._database.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION:
+        if self._application() != _APPLICATION:
             raise InvalidFile(
                 f"{self.path} must be the log of a state that Grapin saved, and is another database"
             )

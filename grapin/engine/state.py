@@ -94,6 +94,7 @@ class State:
         """Return the state in a directory that is new, empty, or holds what a process left that came to nothing."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.absolute().parent)
         except OSError as error:
             raise InvalidArgument(f"state={str(folder)!r} must be a directory: {error.strerror}") from None
         strangers = sorted(path.name for path in folder.iterdir() if not _is_ours(path))

@@ -63,8 +63,6 @@ from grapin.kernels.equation import (
 from grapin.programs.accumulative import Accumulative
 from grapin.system import Repair, System
 
-_KNOWN = ("off", "drift", "error", "reported_off", "scale")
-"""What a `Bound` keeps from batch to batch."""
 SHARED_FROM = 1 << 18
 """Edges from which a round is shared among threads: to read them takes several times as long as to copy residuals."""
 
@@ -125,8 +123,7 @@ class AccumulativeQuery:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what `resume` goes on from: the flows of each vertex, and what is known of them together."""
         flows = {name: array[: self._vertices].copy() for name, array in self._state._asdict().items()}
-        known = [getattr(self._bound, name) for name in _KNOWN]
-        return flows | {"known": np.array([*known, self._equation.contraction, self._runs])}
+        return flows | {"known": np.array([*self._bound.numbers, self._equation.contraction, self._runs])}
 
     def resume(self, snapshot: Snapshot, state: dict[str, NDArray[Any]]) -> None:
         """Go on from what `state` returned, on the same graph."""
@@ -134,9 +131,7 @@ class AccumulativeQuery:
         self._vertices = snapshot.bound
         for name, array in self._state._asdict().items():
             array[: self._vertices] = state[name]
-        *known, self._equation.contraction, runs = state["known"].tolist()
-        for name, value in zip(_KNOWN, known, strict=True):
-            setattr(self._bound, name, value)
+        *self._bound.numbers, self._equation.contraction, runs = state["known"].tolist()
         self._runs = int(runs)
 
     def values(self) -> NDArray[np.float64]:
