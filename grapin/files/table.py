@@ -18,8 +18,9 @@ def read_parquet(request: Request) -> Rows:
     try:
         with request.open() as source:
             table = arrow_parquet.ParquetFile(io.BytesIO(source.read())).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidFile(f"{request.path} must be a readable Parquet file, but: {error}") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())  # some of Arrow's have several lines
+        raise InvalidFile(f"{request.path} must be a readable Parquet file, but: {reason}") from None
     return read_table(request, table)
 
 
