@@ -29,7 +29,7 @@ PUBLISHED_RECORD_WORDS = (
     5  # lock, first page, degree, capacity, host id: the released faimGraph, EdgeUpdate / Vertex
 )
 MOST_PAGE_BYTES = 4096
-DEVICES = ("onelane", "cudasim", "cuda")
+DEVICES = ("onelane", "cudasim", "vgpu", "cuda")
 STRATEGIES = ("cost", "update-centric", "vertex-centric")
 ARRANGEMENTS = ("interleaved", "separate")
 
@@ -39,7 +39,7 @@ class PageStore:
     """What a graph with `store="pages"` is made with; `store=PageStore(...)` sets it."""
 
     device: str = "onelane"
-    """Where the arena is and what changes it: `onelane`, `cudasim` or `cuda`."""
+    """Where the arena is and what changes it: `onelane`, `cudasim`, `vgpu` or `cuda`."""
     page_bytes: int = 64
     """Bytes of a page, a multiple of a sector."""
     arrangement: str = "interleaved"

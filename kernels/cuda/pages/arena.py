@@ -376,6 +376,11 @@ def _backend(device: str) -> Backend:
         from grapin.kernels.cuda.simulator import Simulator
 
         return Simulator()
+    if device == "vgpu":
+        from grapin.kernels.cuda.vgpu.device import backend
+
+        virtual: Backend = backend()
+        return virtual
     if device == "cuda":
         from grapin.kernels.cuda.gpu import Gpu
 
