@@ -8,6 +8,7 @@ in all, on their own form of the graph, made beforehand, and have to find as man
 
 import os
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from statistics import median
 from time import perf_counter
@@ -75,8 +76,7 @@ def _scipy(rows: Any, columns: Any, bound: int) -> Any:
 
 
 def _networkit(rows: Any, columns: Any, bound: int) -> Any:
-    import networkit
-
+    networkit: Any = import_module("networkit")
     networkit.setNumberOfThreads(os.cpu_count() or 1)
     ends = rows.astype(np.uint64), columns.astype(np.uint64)
     graph = networkit.GraphFromCoo((np.ones(len(rows)), ends), bound, weighted=False, directed=False)
@@ -85,14 +85,13 @@ def _networkit(rows: Any, columns: Any, bound: int) -> Any:
     def count() -> int:
         score = networkit.sparsification.TriangleEdgeScore(graph)
         score.run()
-        return sum(score.scores()) // 3
+        return int(sum(score.scores())) // 3
 
     return count
 
 
 def _graphblas(rows: Any, columns: Any, bound: int) -> Any:
-    import graphblas
-
+    graphblas: Any = import_module("graphblas")
     graphblas.ss.config["nthreads"] = os.cpu_count() or 1
     below = graphblas.Matrix.from_coo(rows, columns, True, nrows=bound, ncols=bound)
 
