@@ -26,7 +26,7 @@ from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
 from grapin.spool import readable
-from grapin.units import format_bytes
+from grapin.units import ELEMENT, PAGE, format_bytes
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""
@@ -122,6 +122,24 @@ class Trace(Shown):
             some = arrays == count
             total += count_reads(starts[some], lengths[some], arrays=count, aligned=aligned)
         return total.moved_by(self.about.get("transfer", "zero-copy"))
+
+    def distinct_pages(self) -> int:
+        """Count the 4-KiB pages of host memory that were read, each once, wherever no copy was read instead."""
+        one_for_both = not self.phases["in_slots"].any()
+        first = self.reads["start"] * ELEMENT // PAGE
+        last = (self.reads["start"] + self.reads["length"] - 1) * ELEMENT // PAGE
+        read = (self.reads["length"] > 0) & ~self.reads["cached"]
+        total = 0
+        for inward in (False, True):
+            for arrays in (1, 2):  # weights lie in an array of their own
+                some = read & (self.reads["arrays"] >= arrays)
+                some &= (self.reads["inward"] == inward) | one_for_both
+                if not some.any() or (inward and one_for_both):
+                    continue
+                begins = np.bincount(first[some], minlength=int(last[some].max()) + 2)
+                ends = np.bincount(last[some] + 1, minlength=len(begins))
+                total += int((np.cumsum(begins - ends) > 0).sum())
+        return total
 
     def save(self, path: str | Path) -> None:
         """Write one file, compressed; what was there is replaced only when all is written."""

@@ -45,6 +45,7 @@ STRETCH = 500
 _FOLDERS = ("", "kernels", "reference")
 """Where the text is that can change an answer, seen from the package; two are links, which no pattern follows."""
 _ANY_WEIGHTS = ("none", "0:1000", "0.0:1000.0")
+_VIRTUAL = "vgpu"
 _SIMULATED = "cudasim"
 """The device on which a hub of hundreds of neighbours takes seconds."""
 
@@ -142,6 +143,12 @@ def _key(stretch: dict[str, Any]) -> str:
     help="Give some vertices hundreds of neighbours, or none.  [default: hubs, but not on cudasim: they take long]",
 )
 @click.option(
+    "--interleavings",
+    default=0,
+    show_default=True,
+    help="On vgpu: try each stream under so many interleavings of warps, with weak memory in half of them.",
+)
+@click.option(
     "--examples", default=500, show_default=True, help="Streams for each program, device and system."
 )
 @click.option(
@@ -163,6 +170,7 @@ def command(
     graph: str | None,
     weights: str | None,
     hubs: bool | None,
+    interleavings: int,
     examples: int,
     save: str | None,
     record: str | None,
@@ -180,8 +188,9 @@ def command(
     """
     check_integer("examples", examples, least=1)
     check_integer("seed", seed, least=0)
+    check_integer("interleavings", interleavings, least=0)
     check_outputs(save, record, keep=(graph,))
-    setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache)
+    setups = _setups(programs.split(","), devices.split(","), systems.split(","), cache, interleavings)
     options = _drawing(graph, None if weights is None else weights.split(","), seed)
     options |= {"processes": count_processes(processes, cluster), "cluster": cluster}
     if cluster is not None:
@@ -215,7 +224,7 @@ def command(
 
 
 def _setups(
-    programs: list[str], devices: list[str], systems: list[str], cache: str | None
+    programs: list[str], devices: list[str], systems: list[str], cache: str | None, interleavings: int
 ) -> "list[testing.Setup]":
     """Refuse names that lead nowhere, and a cache that is of no use, before anything is executed."""
     for program in programs:
@@ -224,7 +233,12 @@ def _setups(
         opened, found = open_device(device), find_runnable(system)
         if cache is not None:
             check_cache(cache, Graph.empty(1), [], found, opened)
-    return [testing.Setup(*names, cache) for names in product(programs, devices, systems)]
+        if interleavings and opened.name != _VIRTUAL:
+            raise InvalidArgument(
+                f"interleavings={interleavings} must be left out on device={device!r}: "
+                f"only {_VIRTUAL} can be told which warp comes next"
+            )
+    return [testing.Setup(*names, cache, interleavings) for names in product(programs, devices, systems)]
 
 
 def _drawing(graph: str | None, weights: list[str] | None, seed: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Predicted over measured as a figure: a point for each kind, one where both agree
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from grapin.display import check_plot
 from grapin.engine import Engine
 from grapin.errors import DeviceUnavailable, InvalidArgument, MissingDependency
 from grapin.measured.compare import Row, compare, read_measured
-from grapin.measured.measured import KINDS, Measured, count_port, from_record
+from grapin.measured.measured import KINDS, Counts, Measured, count_executed, count_port, from_record
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.progress import Advance, progress
 from grapin.session import Session
@@ -65,6 +65,10 @@ def plot_errors(compared: Mapping[str, Sequence[Row]], path: Path) -> None:
 
 
 _TIMES = ("time of batches",)
+_VIRTUAL = (
+    "Executed: the PTX that a GPU would get, warp by warp on this CPU, its requests counted behind modelled caches "
+    "(docs/virtual-gpu.md). It is no GPU, and says nothing of time."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,7 @@ class Run:
     trace: Trace
     measured: tuple[Measured, ...]
     remark: str | None = None
-    """Why an instrument is missing."""
+    """Why an instrument is missing, or what another one is."""
 
     @property
     def cache(self) -> CacheSettings | None:
@@ -120,7 +124,8 @@ def measure(
         stream, sources = prepare(graph, source=wanted, **options)
     made = make_programs(programs, sources)
     graph = shown_name(graph)
-    timed = open_device(device).name == "cuda"
+    opened = open_device(device).name
+    timed, virtual = opened == "cuda", opened.partition(":")[0] == "vgpu"
     caching = [system for system in systems if system.cache != "none"]
     if cache is None or ":" in cache or not caching:
         caching = list(systems)
@@ -143,11 +148,12 @@ def measure(
     runs = []
     with progress("Running", len(systems) * (len(stream) + 1) * (1 + timed)) as advance:
         for system in systems:
-            outcome = run(system, advance, trace=True)
+            with count_executed() if virtual else nullcontext(Counts()) as executed:
+                outcome = run(system, advance, trace=True)
             record = outcome.record()
             counted = replace(from_record(record), seconds=())
-            measured: tuple[Measured, ...] = (counted,)
-            remark = None
+            measured: tuple[Measured, ...] = (counted, *executed.measured)
+            remark = _VIRTUAL if virtual else None
             if timed:
                 measured, remark = _timed(counted, lambda: run(system, advance, trace=False).record())  # noqa: B023 - called at once
             ran = f"{record['program']} on {graph}, {len(stream)} batches"
@@ -168,7 +174,7 @@ def _timed(counted: Measured, run: Callable[[], dict[str, Any]]) -> tuple[tuple[
     counts = {kind: total for kind, total in counted.totals.items() if kind not in _TIMES}
     times = {kind: total for kind, total in again.totals.items() if kind in _TIMES}
     measured = (replace(counted, totals=counts), Measured("clock of the run", times, again.seconds))
-    return (measured if port is None else (*measured, port.measured)), remark
+    return (measured if port is None else (*measured, *port.measured)), remark
 
 
 _WRITE = {"": lambda value: format_count(int(value)), "bytes": format_bytes, "seconds": format_seconds}
@@ -318,7 +324,9 @@ def _recorded(path: str, systems: str | None, files: Sequence[str], cache: str |
 
 def _compare(one: Run, machine: Machine) -> list[Row]:
     with Console(stderr=True).status(f"Predicting {one.title} ..."):
-        return compare(replay(one.trace, one.system, machine, cache=one.cache), machine, one.measured)
+        return compare(
+            replay(one.trace, one.system, machine, cache=one.cache), machine, one.trace, one.measured
+        )
 
 
 def _check_calibration(file: str) -> None:

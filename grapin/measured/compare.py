@@ -14,6 +14,7 @@ from grapin.measured.measured import KINDS, Measured, read_nsight_compute, read_
 from grapin.sim.machine import Machine
 from grapin.sim.path import port_bytes
 from grapin.sim.prediction import Prediction
+from grapin.trace import Trace
 from grapin.units import SECTOR
 
 
@@ -45,7 +46,7 @@ class Row:
         }
 
 
-def predicted(prediction: Prediction, machine: Machine) -> Mapping[str, float]:
+def predicted(prediction: Prediction, machine: Machine, trace: Trace) -> Mapping[str, float]:
     """Return what the model says of each kind."""
     total, counters = prediction.total, prediction.total.counters
     received, sent = port_bytes(total, machine.link)
@@ -53,6 +54,7 @@ def predicted(prediction: Prediction, machine: Machine) -> Mapping[str, float]:
         "edges": counters.edges,
         "lists": counters.lists,
         "pages touched": counters.pages,
+        "distinct pages": trace.distinct_pages(),
         **{f"requests of {size} bytes": counters.requests[size] for size in REQUEST_SIZES},
         "payload": total.bytes,
         "cache loads": counters.load_bytes,
@@ -68,9 +70,11 @@ def predicted(prediction: Prediction, machine: Machine) -> Mapping[str, float]:
     }
 
 
-def compare(prediction: Prediction, machine: Machine, measured: Sequence[Measured]) -> list[Row]:
-    """Lay everything that was measured beside its prediction, kinds in their order."""
-    expected = predicted(prediction, machine)
+def compare(
+    prediction: Prediction, machine: Machine, trace: Trace, measured: Sequence[Measured]
+) -> list[Row]:
+    """Lay everything that was measured of a run beside what is predicted from its trace, kinds in their order."""
+    expected = predicted(prediction, machine, trace)
     rows = [
         Row(kind, expected[kind], total, one.source) for one in measured for kind, total in one.totals.items()
     ]

@@ -15,7 +15,7 @@ import csv
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -26,6 +26,7 @@ from grapin.counters import REQUEST_SIZES
 from grapin.errors import DeviceUnavailable, InvalidFile
 from grapin.sim.probe import open_nvml
 from grapin.system import Unified, find_system
+from grapin.units import SECTOR
 from grapin.validation import check_choice
 
 Unit = Literal["", "bytes", "seconds"]
@@ -34,6 +35,7 @@ KINDS: dict[str, Unit] = {
     "edges": "",
     "lists": "",
     "pages touched": "",
+    "distinct pages": "",
     **{f"requests of {size} bytes": "" for size in REQUEST_SIZES},
     "payload": "bytes",
     "cache loads": "bytes",
@@ -111,30 +113,56 @@ def read_run(path: Path) -> Measured:
         raise InvalidFile(f"{path}: is not what grapin run --json writes ({error!r})") from None
 
 
+class Counts:
+    """What instruments counted while a block ran; filled in when it ends."""
+
+    def __init__(self) -> None:
+        self.measured: tuple[Measured, ...] = ()
+
+
+@contextmanager
+def count_executed() -> Iterator[Counts]:
+    """Count what the kernels that run on the virtual GPU in a block ask of host memory, behind each of its caches."""
+    from grapin.kernels.cuda.vgpu import device
+
+    counts = Counts()
+    with device.count_executed() as executed:
+        yield counts
+    behind_l1 = _of_requests(executed.behind_l1.tolist())
+    if any(behind_l1.values()):
+        counts.measured = (
+            Measured("executed, behind L1", behind_l1),
+            Measured("executed, behind L2", _of_requests(executed.behind_l2.tolist())),
+        )
+    else:
+        counts.measured = (Measured("executed", {"distinct pages": len(executed.pages)}),)
+
+
+def _of_requests(counted: Sequence[int]) -> Mapping[str, float]:
+    numbers = dict(zip(REQUEST_SIZES, counted, strict=True))
+    sectors = sum(size // SECTOR * number for size, number in numbers.items())
+    return {f"requests of {size} bytes": number for size, number in numbers.items()} | {
+        "sectors read": sectors
+    }
+
+
 _FIELDS = {"received": "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", "sent": "NVML_FI_DEV_PCIE_COUNT_TX_BYTES"}
 _WRAPS = 2**32
 """nvml.h: the values can be wrapped. A run that moves more than this past a 32-bit counter cannot be told from one that
 moves less; GPUs with 64 bits are read without that doubt."""
 
 
-class PortCounts:
-    """What passed the port while a block ran; filled in when it ends."""
-
-    def __init__(self) -> None:
-        self.measured = Measured("NVML", {})
-
-
 @contextmanager
-def count_port(index: int = 0) -> Iterator[PortCounts]:
+def count_port(index: int = 0) -> Iterator[Counts]:
     """Read the counters of GPU number `index` around a block. Whatever else uses the GPU is counted too."""
-    counts = PortCounts()
+    counts = Counts()
     with open_nvml() as nvml:
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
         before = _read(nvml, handle)
         yield counts
         after = _read(nvml, handle)
     totals = {kind: (after[kind] - count) % _modulus(after[kind], count) for kind, count in before.items()}
-    counts.measured = Measured("NVML", totals)
+    counts.measured = (Measured("NVML", totals),)
 
 
 def _read(nvml: Any, handle: Any) -> Mapping[str, int]:

@@ -128,6 +128,8 @@ class Setup:
     device: str = "auto"
     system: str = "bounded"
     cache: str | None = None
+    interleavings: int = 0
+    """How many interleavings of the virtual GPU each case is tried under, besides the plain schedule."""
 
     def __str__(self) -> str:
         cache = "" if self.cache is None else f" with a cache of {self.cache}"
@@ -165,12 +167,26 @@ class Verdict:
 
     complaint: str | None = None
     """What went wrong, the kind of error first."""
+    device: str | None = None
+    """The device on which it went wrong, with its interleaving."""
     answered: bool = True
     """Whether it has an answer that could be right: a case with values that do not fit tells nothing."""
 
 
 def judge(setup: Setup, case: Case) -> Verdict:
-    """Keep an answer fresh in the course of a case, and hold it against the reference after every batch."""
+    """Keep an answer fresh in the course of a case, and hold it against the reference after every batch.
+
+    Under several interleavings, the first that fails counts.
+    """
+    verdict = _judge(setup, case)
+    for number in range(1, setup.interleavings + 1):
+        if verdict.complaint is not None or not verdict.answered:
+            break
+        verdict = _judge(replace(setup, device=f"{setup.device}:{number}"), case)
+    return verdict
+
+
+def _judge(setup: Setup, case: Case) -> Verdict:
     try:
         engine = setup.engine(Graph.from_edges(**case.start()), case.sources, case.threads)
         verify_engine(engine)
@@ -183,5 +199,5 @@ def judge(setup: Setup, case: Case) -> Verdict:
     ):  # the graph refuses a batch only when shrinking left out what it needs
         return Verdict(answered=False)
     except Exception as error:  # noqa: BLE001  (what a device does wrong it does in its own way)
-        return Verdict(f"{type(error).__name__}: {error}")
+        return Verdict(f"{type(error).__name__}: {error}", setup.device)
     return Verdict()

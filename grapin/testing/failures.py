@@ -87,7 +87,7 @@ class Shipped:
 
     def unpacked(self) -> Setup:
         """Return the setup with copies of the files, on this computer, in place of the files."""
-        names = {}
+        names: dict[str, Any] = {}
         for name, text in self.texts:
             given = getattr(self.setup, name)
             path = file_of(given)
@@ -356,19 +356,24 @@ def _try_stretch(stretch: _Stretch, sent: Setup | Shipped) -> _Tried:
 
 
 def _smallest(setup: Setup, examples: int, found: Case, complaint: str, least: dict[str, float]) -> Failure:
-    failing = sum(judge(setup, found).complaint is not None for _ in range(REPETITIONS))
+    verdicts = [judge(setup, found) for _ in range(REPETITIONS)]
+    failing = sum(verdict.complaint is not None for verdict in verdicts)
     tries = 1 if failing == REPETITIONS else REPETITIONS
     kind = complaint.partition(":")[0]
-    complaints = {found: complaint}
+    device = next((verdict.device for verdict in verdicts if verdict.device is not None), setup.device)
+    complaints = {found: (complaint, device)}
 
     def fails(case: Case) -> bool:
         """Tell whether a case fails in the same way, in any of the runs that it may take."""
         for _ in range(tries):
-            heard = judge(setup, case).complaint
+            verdict = judge(setup, case)
+            heard = verdict.complaint
             if heard is not None and heard.partition(":")[0] == kind:
-                complaints[case] = heard
+                complaints[case] = heard, verdict.device or setup.device
                 return True
         return False
 
     smallest = shrink(found, fails, least_weight=least[found.weights])
-    return Failure(setup, smallest, complaints[smallest], examples, found, failing / REPETITIONS)
+    heard, device = complaints[smallest]
+    shown = replace(setup, device=device, interleavings=0)
+    return Failure(shown, smallest, heard, examples, found, failing / REPETITIONS)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -76,7 +76,7 @@ def compile_kernel(
 ) -> Iterator[tuple[Capability, str]]:
     """Compile, whatever was kept."""
     from numba import cuda
-    from numba.cuda import codegen
+    from numba.cuda import codegen, dispatcher
 
     made: list[Any] = []
     last: Any = codegen.CUDACodeLibrary.get_asm_strs
@@ -90,7 +90,12 @@ def compile_kernel(
             # What NVVM is given is the same for all GPUs here; Numba has no public way to hand it over again.
             (ptx,) = made[0].get_asm_strs(cc=capability)
         else:
-            with patch.object(codegen.CUDACodeLibrary, "get_asm_strs", first_time):
+            # Where Numba itself calls compiled functions, as for a float's bits, it asks for the device at hand.
+            at_hand = SimpleNamespace(compute_capability=capability)
+            with (
+                patch.object(codegen.CUDACodeLibrary, "get_asm_strs", first_time),
+                patch.object(dispatcher, "get_current_device", lambda at_hand=at_hand: at_hand),
+            ):
                 ptx, _nothing = cuda.compile_ptx(kernel, types, cc=capability, launch_bounds=LAUNCH_BOUNDS)
         (entry,) = re.findall(r"\.entry\s+([\w$]+)", ptx)
         yield capability, re.sub(r"_ZN08NumbaEnv[\w$]*", "environment", str(ptx).replace(entry, ENTRY))

@@ -43,6 +43,10 @@ class Backend(Protocol):
     shape: Shape
     """What launches use unless told otherwise."""
 
+    @property
+    def compiler(self) -> Any:
+        """Return what compiles for it: backends that have it in common have kernels in common."""
+
     def function(self, plain: Any, **names: Any) -> Any:
         """Compile a function that kernels call, with these global names bound."""
 
@@ -109,6 +113,11 @@ class Backend(Protocol):
 
 class HostArrays:
     """The arrays of a backend whose kernels the CPU executes: NumPy's."""
+
+    @property
+    def compiler(self) -> Any:
+        """Return the backend itself, which has kernels of its own."""
+        return self
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """Return an uninitialised array."""

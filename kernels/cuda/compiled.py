@@ -25,6 +25,11 @@ class Compiler:
 
     warp = 32
 
+    @property
+    def compiler(self) -> Any:
+        """Return the backend itself, which has kernels of its own."""
+        return self
+
     def function(self, plain: Any, **names: Any) -> Any:
         """Compile a function that kernels call, with these global names bound."""
         return device_function(rebind(plain, "bound", **names) if names else plain)

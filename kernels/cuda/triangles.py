@@ -222,7 +222,7 @@ _bound: WeakKeyDictionary[Any, dict[tuple[Any, ...], SimpleNamespace]] = WeakKey
 
 def bind_triangles(backend: Backend, *, cached: bool, **sizes: Any) -> SimpleNamespace:
     """Return the kernels by name; `sizes` may set `SHORT` and `LONG` of `walk.py`."""
-    made = _bound.setdefault(backend, {})
+    made = _bound.setdefault(backend.compiler, {})
     name = cached, *sorted(sizes.items())
     if name not in made:
         names = bind_functions(backend, FUNCTIONS, **sizes)

@@ -339,3 +339,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert shown.out == ""
     assert sentence in shown.err
     assert shown.err.count("\n") == 1
+
+
+def test_interleavings_of_a_device_that_has_none_are_refused(capsys: Captured) -> None:
+    assert main(["check", "--device", "cpu", "--interleavings", "5"]) == 2
+    assert "--interleavings 5 must be left out on --device cpu" in capsys.readouterr().err

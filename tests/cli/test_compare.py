@@ -141,7 +141,7 @@ def test_on_a_gpu_times_and_the_ports_counters_come_from_a_run_without_a_trace(
     trace, record = saved(tmp_path)
     first = json.loads(Path(timed_by(MACHINES["p100"], trace, record)).read_text())
     second = json.loads(Path(timed_by(MACHINES["h100"], trace, record)).read_text())
-    port = SimpleNamespace(measured=Measured("NVML", {"received": 5}))
+    port = SimpleNamespace(measured=(Measured("NVML", {"received": 5}),))
     monkeypatch.setattr(compare, "count_port", lambda: nullcontext(port))
     measured, remark = compare._timed(from_record(first), lambda: second)
     assert remark is None

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grapin.counters import REQUEST_SIZES, Counters
+from grapin.engine import Engine
 from grapin.errors import InvalidArgument
+from grapin.graph import Graph
 from grapin.measured import KINDS, Measured, Row, compare, predicted
+from grapin.programs import BFS
 from grapin.sim import (
     MACHINES,
     Machine,
@@ -20,6 +23,7 @@ from grapin.sim import (
 )
 from grapin.sim.path import port_bytes
 from grapin.sim.prediction import Costs, Seconds
+from grapin.trace import Trace
 
 machines = st.sampled_from(list(MACHINES.values()))
 sizes = st.integers(0, 10**7)
@@ -59,11 +63,17 @@ def prediction() -> Prediction:
     return Prediction("grapin", "a5000", "none", 1e9, (0, 1), (start, batch))
 
 
+def trace() -> Trace:
+    """Two lists of one page, read once each."""
+    return Engine(Graph.from_edges([0, 1], [1, 2]), BFS(0), device="cpu", trace=True).trace
+
+
 def test_every_kind_has_a_prediction_in_its_own_place() -> None:
-    found = predicted(prediction(), MACHINES["a5000"])
+    found = predicted(prediction(), MACHINES["a5000"], trace())
     assert list(found) == list(KINDS)
     bytes_of_requests = 2 * (4 * 32 + 2 * 128)
     assert found["edges"] == 100
+    assert found["distinct pages"] == 1
     assert found["requests of 32 bytes"] == 8
     assert found["requests of 96 bytes"] == 0
     assert found["payload"] == bytes_of_requests + 2 * (64 + 4096)
@@ -76,7 +86,7 @@ def test_every_kind_has_a_prediction_in_its_own_place() -> None:
 
 def test_rows_come_in_the_order_of_kinds_each_with_who_measured_it() -> None:
     measured = [Measured("nsys", {"faults": 3, "lists": 18}), Measured("ncu", {"faults": 6})]
-    rows = compare(prediction(), MACHINES["a5000"], measured)
+    rows = compare(prediction(), MACHINES["a5000"], trace(), measured)
     assert [(row.kind, row.source, row.error) for row in rows] == [
         ("lists", "nsys", 0.0),
         ("faults", "nsys", 1.0),

@@ -54,7 +54,7 @@ def test_what_passed_is_the_difference(before: tuple[int, int], passed: tuple[in
         patch.setitem(sys.modules, "pynvml", driver([before, after]))
         with count_port() as port:
             pass
-    assert port.measured.totals == {"received": passed[0], "sent": passed[1]}
+    assert port.measured[0].totals == {"received": passed[0], "sent": passed[1]}
 
 
 @given(counts, less_than_a_wrap)
@@ -66,7 +66,7 @@ def test_a_narrow_counter_that_begins_anew_is_read_right(
         patch.setitem(sys.modules, "pynvml", driver([before, after], kind=NARROW))
         with count_port() as port:
             pass
-    assert port.measured.totals == {"received": passed[0], "sent": passed[1]}
+    assert port.measured[0].totals == {"received": passed[0], "sent": passed[1]}
 
 
 def test_a_gpu_that_does_not_count_says_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def bind_accumulative(
     backend: Backend, *, weights: bool, absorbing: bool, cached: bool, **sizes: Any
 ) -> SimpleNamespace:
     """Return the kernels by name; `sizes` may set `SHORT` and `LONG` of `walk.py`."""
-    made = _bound.setdefault(backend, {})
+    made = _bound.setdefault(backend.compiler, {})
     name = weights, absorbing, cached, *sorted(sizes.items())
     if name not in made:
         names = bind_functions(backend, (*flows.FUNCTIONS, *rounds.FUNCTIONS), ABSORBING=absorbing, **sizes)

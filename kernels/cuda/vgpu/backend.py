@@ -1,9 +1,12 @@
 """The virtual GPU as a backend: compiled kernels over NumPy arrays, of which some are host or unified memory."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from random import Random
 from types import FunctionType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numba import typeof
@@ -14,7 +17,7 @@ from grapin.errors import InvalidArgument
 from grapin.kernels.cuda.assembly import to_ptx
 from grapin.kernels.cuda.backend import HostArrays, Shape
 from grapin.kernels.cuda.compiled import Compiler
-from grapin.kernels.cuda.vgpu.gpu import Launched, Region, VirtualGpu
+from grapin.kernels.cuda.vgpu.gpu import SCHEDULES, Launched, Options, Region, VirtualGpu
 from grapin.kernels.cuda.vgpu.traffic import Home
 from grapin.kernels.cuda.vgpu.translation import Translated, translate
 from grapin.kernels.rules import rebind
@@ -22,6 +25,9 @@ from grapin.system import Resident, Transfer, Unified
 
 CAPABILITY = (8, 0)
 """What kernels are compiled for."""
+_SHAPES = (Shape(1, 32), Shape(2, 64), Shape(3, 128))
+_MOST_STEPS = 50_000_000
+"""A launch of so small a shape that takes so many will never end."""
 
 
 @dataclass
@@ -44,8 +50,30 @@ class VirtualBackend(Compiler, HostArrays):
         """Told of every launch."""
         self.to_device, self.to_host = Copied(), Copied()
         self._translated: dict[tuple[FunctionType, tuple[Any, ...]], Translated] = {}
-        self._host: dict[int, tuple[NDArray[Any], Home]] = {}
-        """Arrays of host memory that kernels were given, by address."""
+        self._host: dict[int, tuple[ref[NDArray[Any]], Home]] = {}
+        """Arrays of host memory that kernels were given, by address, as long as they live."""
+        self._compiler = self
+
+    @property
+    def compiler(self) -> Any:
+        """Return the backend that this one is an interleaving of, or itself."""
+        return self._compiler
+
+    def interleaved(self, number: int) -> "VirtualBackend":
+        """Return a GPU of its own under an interleaving, with the kernels of this one; 0 is the plain schedule."""
+        other = copy(self)
+        other.gpu = VirtualGpu(self.gpu.model, self.gpu.options)
+        if number:
+            draw = Random(number)  # noqa: S311  # dice, not secrets
+            other.shape = draw.choice(_SHAPES)
+            other.gpu.options = Options(
+                schedule=draw.choice(list(SCHEDULES)),
+                seed=number,
+                quantum=draw.choice([1, 8, 64]),
+                weak=draw.random() < 1 / 2,
+                most_steps=_MOST_STEPS,
+            )
+        return other
 
     def kernel(self, plain: Any, variant: str, **names: Any) -> FunctionType:
         """Keep the kernel until its arguments are known."""
@@ -76,8 +104,9 @@ class VirtualBackend(Compiler, HostArrays):
 
     def _home(self, array: NDArray[Any]) -> Home:
         address = array.ctypes.data
-        for begin, (whole, home) in self._host.items():
-            if begin <= address < begin + whole.nbytes:
+        for begin, (given, home) in self._host.items():
+            whole = given()
+            if whole is not None and begin <= address < begin + whole.nbytes:
                 return home
         return Home.DEVICE
 
@@ -101,9 +130,9 @@ class VirtualBackend(Compiler, HostArrays):
         if isinstance(transfer, Resident):
             return self.upload(array)
         home = Home.MANAGED if isinstance(transfer, Unified) else Home.HOST
-        # What was given before and is gone may lie where something of the device lies now.
-        self._host = {at: kept for at, kept in self._host.items() if kept[0] is not array}
-        self._host[array.ctypes.data] = array, home
+        for gone in [at for at, (given, _) in self._host.items() if given() is None]:
+            del self._host[gone]
+        self._host[array.ctypes.data] = ref(array), home
         return array
 
     def _note(self, copied: Copied, size: int) -> None:

@@ -13,7 +13,16 @@ from grapin.kernels.cuda.vgpu.accesses import Memory
 from grapin.kernels.cuda.vgpu.effects import LANES, Column, Effect
 from grapin.kernels.cuda.vgpu.executor import MANY, PLACE_WIDTH, SETTINGS, Schedule, Setting, State, execute
 from grapin.kernels.cuda.vgpu.races import MARKS, Shadow
-from grapin.kernels.cuda.vgpu.traffic import COUNTS, EMPTY, Home, Traffic, empty_caches, gathering_room
+from grapin.kernels.cuda.vgpu.traffic import (
+    COUNTS,
+    EMPTY,
+    SECTORS,
+    Count,
+    Home,
+    Traffic,
+    empty_caches,
+    gathering_room,
+)
 from grapin.kernels.cuda.vgpu.translation import Translated
 from grapin.kernels.cuda.vgpu.warps import Problem, Warps
 from grapin.kernels.cuda.vgpu.weak import weak_memory
@@ -93,14 +102,34 @@ class Launched:
     idle_lanes: int = 0
     """Lanes that memory instructions left idle."""
     steps: int = 0
-    pages: int = 0
-    """Pages of host and unified memory that it touched, each once."""
+    pages: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Pages of host and unified memory that it touched, each once: addresses over the size of a page."""
 
     def total(self, home: Home, *kinds: Effect) -> NDArray[np.int64]:
         """Return the counts of all instructions of some kinds for one home, loads unless told otherwise."""
         wanted = np.isin(self.kinds, kinds or (Effect.LOAD,))
         found: NDArray[np.int64] = self.counts[wanted, home].sum(axis=0)
         return found
+
+    def nsight(self) -> dict[str, int]:
+        """Return what Nsight Compute counts of loads, by its names (docs/virtual-gpu.md)."""
+        loads = {home: self.total(home) for home in (Home.DEVICE, Home.HOST, Home.MANAGED)}
+        asked = loads[Home.DEVICE] + loads[Home.HOST] + loads[Home.MANAGED]
+
+        def sectors(counts: Any, stage: Count) -> int:
+            return int(counts[stage : stage + SECTORS] @ np.arange(1, SECTORS + 1))
+
+        behind_l1, behind_l2 = (sectors(asked, stage) for stage in (Count.AFTER_L1, Count.AFTER_L2))
+        return {
+            "smsp__inst_executed.sum": self.instructions,
+            "smsp__thread_inst_executed.sum": self.lane_instructions,
+            "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": int(asked[Count.INSTRUCTIONS]),
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": int(asked[Count.SECTORS]),
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_miss.sum": behind_l1,
+            "lts__t_sectors_op_read.sum": behind_l1,
+            "lts__t_sectors_op_read_lookup_miss.sum": behind_l2,
+            "lts__t_sectors_aperture_sysmem_op_read.sum": sectors(loads[Home.HOST], Count.AFTER_L1),
+        }
 
 
 @dataclass
@@ -210,7 +239,7 @@ class VirtualGpu:
             int(launch[at.DIVERGED]),
             int(settings[Setting.IDLE_LANES]),
             int(settings[Setting.STEPS]),
-            int(pages.sum()),
+            _touched(table, pages),
         )
 
     def _warps(self, count: int, size: int) -> NDArray[np.int64]:
@@ -289,6 +318,16 @@ def _table(regions: Sequence[Region]) -> tuple[NDArray[np.int64], NDArray[np.uin
             row[3] = pages - row[0] // PAGE
             pages += (row[1] - 1) // PAGE - row[0] // PAGE + 1
     return np.array(rows or [[0, 0, 0, 0]], np.int64), np.zeros(pages, np.uint8)
+
+
+def _touched(table: NDArray[np.int64], pages: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the numbers of pages whose flag is set."""
+    parts = [np.zeros(0, np.int64)]
+    for begin, end, home, behind in table.tolist():
+        if home != Home.DEVICE:
+            first, last = begin // PAGE, (end - 1) // PAGE
+            parts.append(first + np.flatnonzero(pages[first + behind : last + behind + 1]))
+    return np.concatenate(parts)
 
 
 def _sentence(kernel: Translated, state: State, warps_of_block: int) -> str:

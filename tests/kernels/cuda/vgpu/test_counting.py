@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ptx_running import GLOBAL_INDEX, aligned, kernel, run
 
 from grapin.kernels.cuda.vgpu.effects import Effect
-from grapin.kernels.cuda.vgpu.gpu import Model, VirtualGpu
+from grapin.kernels.cuda.vgpu.gpu import Launched, Model, VirtualGpu
 from grapin.kernels.cuda.vgpu.traffic import Count, Home
 
 THREADS = 4096
@@ -33,8 +33,23 @@ def test_a_streaming_read_asks_for_each_line_once() -> None:
         assert counts[Count.LINES] == warps
         for stage in (Count.UNCACHED, Count.AFTER_L1, Count.AFTER_L2):
             assert requests(counts, stage) == [0, 0, 0, warps]
-    assert launched.pages == 2 * THREADS * 4 // 4096
+    assert len(launched.pages) == 2 * THREADS * 4 // 4096
     assert launched.total(Home.DEVICE).sum() == 0
+    assert named(launched) == [warps, 4 * warps, 4 * warps, 4 * warps, 4 * warps]
+
+
+def named(launched: Launched) -> list[int]:
+    """Return requests, sectors, sectors that the L1 did not hold, that the L2 did not, and of host memory."""
+    counts = launched.nsight()
+    load = "l1tex__t_{}_pipe_lsu_mem_global_op_ld{}.sum"
+    assert counts["lts__t_sectors_op_read.sum"] == counts[load.format("sectors", "_lookup_miss")]
+    return [
+        counts[load.format("requests", "")],
+        counts[load.format("sectors", "")],
+        counts["lts__t_sectors_op_read.sum"],
+        counts["lts__t_sectors_op_read_lookup_miss.sum"],
+        counts["lts__t_sectors_aperture_sysmem_op_read.sum"],
+    ]
 
 
 def test_a_strided_read_asks_for_a_sector_a_thread_and_finds_the_rest_in_the_l1() -> None:
@@ -54,6 +69,7 @@ def test_a_strided_read_asks_for_a_sector_a_thread_and_finds_the_rest_in_the_l1(
     assert requests(counts, Count.UNCACHED) == [steps * THREADS, 0, 0, 0]
     assert requests(counts, Count.AFTER_L1) == [THREADS, 0, 0, 0]
     assert requests(counts, Count.AFTER_L2) == [THREADS, 0, 0, 0]
+    assert named(launched) == [steps * THREADS // 32, steps * THREADS, THREADS, THREADS, THREADS]
 
 
 def test_a_read_through_a_full_cache_asks_again_for_all_of_it() -> None:
@@ -64,12 +80,12 @@ def test_a_read_through_a_full_cache_asks_again_for_all_of_it() -> None:
     @%p1 bra again; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 3; @%p2 bra over;"""
     for lines, l1, l2 in ((32, 32, 32), (33, 99, 33), (64, 192, 64), (65, 195, 195)):
         source = aligned(32 * lines)
-        counts = run(kernel(body.format(lines=lines), 1), source, homes={0: Home.HOST}, model=model).total(
-            Home.HOST
-        )
+        launched = run(kernel(body.format(lines=lines), 1), source, homes={0: Home.HOST}, model=model)
+        counts = launched.total(Home.HOST)
         assert requests(counts, Count.UNCACHED) == [0, 0, 0, 3 * lines]
         assert requests(counts, Count.AFTER_L1) == [0, 0, 0, l1]
         assert requests(counts, Count.AFTER_L2) == [0, 0, 0, l2]
+        assert named(launched) == [3 * lines, 12 * lines, 4 * l1, 4 * l2, 4 * l1]
 
 
 def test_a_launch_finds_an_empty_l1_and_the_l2_as_the_last_one_left_it() -> None:
