@@ -120,3 +120,27 @@ GRID_SHAPE, BLOCK_SHAPE, VARIABLES = 8, 11, 16
 """Three extents each; then one address for each variable of the module."""
 NOTHING, TIRED = -1, -2
 """What compiled code returns when no lane may run, and when its fuel is used up."""
+
+UNIFORM = {
+    **{f"%ctaid.{axis}": ("warp", BLOCK + 4 * place) for place, axis in enumerate("xyz")},
+    **{f"%ntid.{axis}": ("launch", 8 * (BLOCK_SHAPE + place)) for place, axis in enumerate("xyz")},
+    **{f"%nctaid.{axis}": ("launch", 8 * (GRID_SHAPE + place)) for place, axis in enumerate("xyz")},
+    "%warpid": ("warp", WARP_OF_BLOCK),
+    "%smid": ("warp", PROCESSOR),
+    "%clock": ("launch", 8 * INSTRUCTIONS),
+    "%clock_hi": ("launch", 8 * INSTRUCTIONS + 4),
+    "%clock64": ("launch", 8 * INSTRUCTIONS),
+    "%globaltimer": ("launch", 8 * INSTRUCTIONS),
+    "%total_smem_size": ("launch", 8 * SHARED_BYTES),
+}
+"""Registers that all lanes of a warp see alike, and where they lie."""
+LONG = ("%clock64", "%globaltimer")
+BY_LANE = {
+    "%laneid": list(range(LANES)),
+    "%lanemask_eq": [1 << lane for lane in range(LANES)],
+    "%lanemask_lt": [(1 << lane) - 1 for lane in range(LANES)],
+    "%lanemask_le": [(2 << lane) - 1 for lane in range(LANES)],
+    "%lanemask_ge": [(-1 << lane) & 0xFFFFFFFF for lane in range(LANES)],
+    "%lanemask_gt": [(-2 << lane) & 0xFFFFFFFF for lane in range(LANES)],
+}
+CONSTANT = {"WARP_SZ": LANES, "%nwarpid": 64, "%gridid": 0, **{f"%tid.{axis}": -1 for axis in "xyz"}}

@@ -1,6 +1,6 @@
 """`Module`: PTX as text becomes functions of instructions, with every called function in place of its call.
 
-Only the shape of PTX is read here: declarations, scopes, labels, calls. What instructions mean is `lowering.py`'s.
+Only the shape of PTX is read here: declarations, scopes, labels, calls. What they mean: `blocks.py`.
 """
 
 import re

@@ -20,7 +20,10 @@ from grapin.kernels.cuda.vgpu.lowering import STEP, Lowered, lower
 from grapin.kernels.cuda.vgpu.ptx import Module
 from grapin.machine_code import folder_of, keep_file, kept_file
 
-_SOURCES = ("ptx", "flow", "effects", "arithmetic", "lowering", "translation")
+_SOURCES = (
+    "ptx", "flow", "effects", "emitter", "arithmetic", "bitwise", "conversion", "effect_rows", "blocks", "lowering",
+    "translation",
+)  # fmt: skip
 
 
 class Translated(NamedTuple):
