@@ -134,7 +134,7 @@ def count_executed() -> Iterator[Counts]:
             Measured("executed, behind L1", behind_l1),
             Measured("executed, behind L2", _of_requests(executed.behind_l2.tolist())),
         )
-    else:
+    elif len(executed.pages):
         counts.measured = (Measured("executed", {"distinct pages": len(executed.pages)}),)
 
 

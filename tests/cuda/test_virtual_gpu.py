@@ -12,9 +12,11 @@ import grapin.testing.case
 from grapin.cli.main import main
 from grapin.counters import REQUEST_SIZES
 from grapin.device import open_device
-from grapin.errors import InvalidArgument
+from grapin.errors import DeviceUnavailable, InvalidArgument
 from grapin.kernels.cuda.assembly import missing
+from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.vgpu import device
+from grapin.kernels.cuda.vgpu.backend import VirtualBackend
 from grapin.testing.case import Case, Setup, Verdict
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
@@ -92,3 +94,23 @@ def test_check_prints_a_script_of_the_interleaving_that_fails(
     assert 'device="vgpu:4"' in text
     (columns,) = re.findall(r"source=\[(.*?)\]", text)
     assert columns.count(",") == 1  # of two edges, as few as fail
+
+
+def unheard_of(array: Any) -> None:
+    """Ask for what no GPU has."""
+    array[0] = sorted({1: 2}.items())
+
+
+def test_a_kernel_that_does_not_compile_is_refused_in_a_sentence() -> None:
+    mine = VirtualBackend(shape=Shape(1, 32))
+    with pytest.raises(InvalidArgument, match=r"^unheard_of_test must compile for CUDA: \S") as error:
+        mine.launch(mine.kernel(unheard_of, "test"), mine.full(32, 0, "int32"))
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "missing", lambda: "it is missing: pip install 'grapin[vgpu]'")
+    with pytest.raises(
+        DeviceUnavailable, match=r"device='vgpu:7' cannot be used here: .*pip install 'grapin\[vgpu\]'"
+    ):
+        open_device("vgpu:7")

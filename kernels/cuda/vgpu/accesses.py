@@ -21,6 +21,7 @@ from grapin.kernels.cuda.vgpu.effects import (
 from grapin.kernels.cuda.vgpu.races import Shadow, check_race
 from grapin.kernels.cuda.vgpu.raw import (
     lowest,
+    prefetch,
     read_1,
     read_2,
     read_4,
@@ -133,7 +134,7 @@ def access(warps: Warps, memory: Memory, effects: Any, effect: Any, warp: Any, b
             low, high, home = local, local + memory.sizes[1], np.int64(Home.LOCAL)
         else:
             return _fault(memory, Problem.OUT_OF_BOUNDS, effect, warp, lowest(mask), first)
-        inside, lanes = np.int64(0), mask
+        inside, lanes, total = np.int64(0), mask, 0
         while lanes:
             lane = lowest(lanes)
             lanes &= lanes - 1
@@ -141,8 +142,13 @@ def access(warps: Warps, memory: Memory, effects: Any, effect: Any, warp: Any, b
             if low <= address < high:
                 if address + size > high:
                     return _fault(memory, Problem.OUT_OF_BOUNDS, effect, warp, lane, address)
+                if address & (size - 1):
+                    return _fault(memory, Problem.MISALIGNED, effect, warp, lane, address)
+                prefetch(address)
                 inside |= np.int64(1) << lane
-        problem = _run(warps, memory, effects, effect, warp, block, inside, home, page)
+                memory.addresses[total] = address
+                total += 1
+        problem = _run(warps, memory, effects, effect, warp, block, inside, total, home, page)
         if problem:
             return problem
         mask &= ~inside
@@ -158,10 +164,11 @@ def _run(
     warp: Any,
     block: Any,
     mask: Any,
+    total: Any,
     home: Any,
     page: Any,
 ) -> Any:
-    """Carry an instruction out for lanes whose addresses lie in one region."""
+    """Carry an instruction out for lanes whose addresses, which are gathered, lie in one region."""
     kind, size, count = (
         effects[effect, Column.KIND],
         effects[effect, Column.SIZE],
@@ -169,16 +176,6 @@ def _run(
     )
     signed = effects[effect, Column.TYPE] == 1 and size < 8
     high = np.int64(1) << (8 * size - 1)
-    total = 0
-    lanes = mask
-    while lanes:
-        lane = lowest(lanes)
-        lanes &= lanes - 1
-        address = warps.of_8[warp, (ADDRESSES >> 3) + lane]
-        if address & (size * count - 1):
-            return _fault(memory, Problem.MISALIGNED, effect, warp, lane, address)
-        memory.addresses[total] = address
-        total += 1
     if home == Home.SHARED and len(memory.shadow.marks):
         problem = _watch_shared(warps, memory, effects, effect, warp, block, mask)
         if problem:
@@ -187,6 +184,13 @@ def _run(
     lanes = mask
     if kind == Effect.LOAD:
         weakly = weak and effects[effect, Column.ORDER] == 0
+        to = effects[effect, Column.TO]
+        if size == 4 and effects[effect, Column.WIDTH] == 4 and count == 1 and to >= 0 and not weakly:
+            while lanes:  # what most loads are
+                lane = lowest(lanes)
+                lanes &= lanes - 1
+                value = read_4(warps.of_8[warp, (ADDRESSES >> 3) + lane])
+                warps.of_4[warp, (to >> 2) + lane] = np.uint32(value)
         while lanes:
             lane = lowest(lanes)
             lanes &= lanes - 1

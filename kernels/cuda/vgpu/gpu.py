@@ -194,7 +194,7 @@ class VirtualGpu:
                 self._l1,
                 self._l2,
                 pages,
-                np.array([options.counting], np.int64),
+                np.array([options.counting, self._l1.ctypes.data, self._l2.ctypes.data], np.int64),
                 self._lines,
             ),
             Shadow(

@@ -7,6 +7,7 @@ import ctypes
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils as code
 from numba.core import types
 
 from grapin.graph.packed import intrinsic
@@ -66,6 +67,26 @@ def call(_typing: Any, function: Any, warp: Any, launch: Any) -> Any:  # noqa: A
         return builder.sext(found, ir.IntType(64))
 
     return types.int64(types.int64, types.int64, types.int64), generate
+
+
+def _prefetch_plainly(address: Any) -> None:
+    pass
+
+
+@intrinsic(_prefetch_plainly)
+def prefetch(_typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """Ask for the CPU's cache line of an address; harmless whatever it is."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        insert: Any = code.get_or_insert_function
+        function = insert(builder.module, kind, "llvm.prefetch.p0")
+        read, keep, data = word(0), word(3), word(1)
+        builder.call(function, [builder.inttoptr(arguments[0], byte), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.none(types.int64), generate
 
 
 def _lowest_plainly(mask: Any) -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from grapin.compiled import inlined
 from grapin.kernels.cuda.vgpu.effects import LANES
-from grapin.kernels.cuda.vgpu.raw import count_lanes
+from grapin.kernels.cuda.vgpu.raw import count_lanes, prefetch
 from grapin.units import LINE, PAGE, SECTOR
 
 SECTORS = LINE // SECTOR
@@ -71,7 +71,7 @@ class Traffic(NamedTuple):
     pages: NDArray[np.uint8]
     """Whether each page of the regions was touched in this launch."""
     counting: NDArray[np.int64]
-    """One number: 0 counts nothing but bytes, 1 what is uncached, 2 all."""
+    """0 counts nothing but bytes, 1 what is uncached, 2 all; the addresses of L1 and L2."""
     lines: NDArray[np.int64]
     """Room to gather the lines of one instruction in."""
 
@@ -88,17 +88,31 @@ def _set_of(line: Any, sets: Any) -> Any:
 
 
 @inlined
+def _prefetch_set(cache: Any, address: Any, which: Any, line: Any) -> None:
+    """Ask for the ways of a line's set, of a cache that lies at an address."""
+    sets, ways = cache.shape[1], cache.shape[2]
+    at = address + (which * sets + _set_of(line, sets)) * ways * 8
+    prefetch(at)
+    prefetch(at + 8 * ways - 8)
+
+
+@inlined
 def look_up(cache: Any, which: Any, line: Any, sectors: Any) -> Any:
     """Return those of a line's sectors that a cache does not hold; from now on it holds them."""
-    at, ways = _set_of(line, cache.shape[1]), cache.shape[2]
-    place = 0
-    while place < ways and cache[which, at, place] >> SECTORS != line:
-        place += 1
-    held = cache[which, at, place] & ALL_SECTORS if place < ways else np.int64(0)
-    for way in range(min(place, ways - 1), 0, -1):
-        cache[which, at, way] = cache[which, at, way - 1]
-    cache[which, at, 0] = line << SECTORS | held | sectors
-    return sectors & ~held
+    ways = cache[which, _set_of(line, cache.shape[1])]
+    wanted, later = line << SECTORS, ways[0]
+    if later >> SECTORS == line:
+        ways[0] = later | sectors
+        return sectors & ~later
+    for way in range(1, len(ways)):  # look for it, and make room in front on the way
+        this = ways[way]
+        ways[way] = later
+        if this >> SECTORS == line:
+            ways[0] = this | sectors
+            return sectors & ~this
+        later = this
+    ways[0] = wanted | sectors
+    return sectors
 
 
 @inlined
@@ -111,8 +125,9 @@ def drop(cache: Any, which: Any, line: Any, sectors: Any) -> None:
 
 
 @inlined
-def _gather_lines(found: Any, addresses: Any, lanes: Any) -> Any:
+def _gather_lines(traffic: Traffic, processor: Any, addresses: Any, lanes: Any) -> Any:
     """Gather the lines that lanes touch, each once, with its sectors; return how many there are."""
+    found, cached = traffic.lines, traffic.counting[0] >= 2
     found[0, NUMBER] += 1
     now, count, last = found[0, NUMBER], 0, 0
     for lane in range(lanes):
@@ -131,6 +146,9 @@ def _gather_lines(found: Any, addresses: Any, lanes: Any) -> Any:
             found[count, LINES_FOUND], found[count, SECTORS_FOUND] = line, sector
             last = count
             count += 1
+            if cached:
+                _prefetch_set(traffic.l1, traffic.counting[1], processor, line)
+                _prefetch_set(traffic.l2, traffic.counting[2], np.int64(0), line)
     return count
 
 
@@ -139,16 +157,22 @@ def gathering_room() -> NDArray[np.int64]:
     return np.zeros((2 * LANES, 5), np.int64)
 
 
+def _stretches(sectors: int) -> int:
+    """Count the stretches of neighbouring sectors of one line: `PACKED` bits a length, shortest first."""
+    lengths = [len(one) for one in f"{sectors:b}".split("0") if one]
+    return sum(1 << PACKED * (length - 1) for length in lengths)
+
+
+PACKED = 16
+"""An instruction touches at most 64 lines, so no count outgrows its bits."""
+STRETCHES = np.array([_stretches(sectors) for sectors in range(ALL_SECTORS + 1)], np.int64)
+
+
 @inlined
-def _add_requests(counts: Any, base: Any, sectors: Any) -> None:
-    """Count the stretches of neighbouring sectors of one line."""
-    length = 0
-    for sector in range(SECTORS + 1):
-        if sectors >> sector & 1:
-            length += 1
-        elif length:
-            counts[base + length - 1] += 1
-            length = 0
+def _add_requests(counts: Any, base: Any, packed: Any) -> None:
+    """Add numbers of requests, packed as `STRETCHES` are."""
+    for place in range(SECTORS):
+        counts[base + place] += packed >> PACKED * place & ((1 << PACKED) - 1)
 
 
 @inlined
@@ -174,22 +198,28 @@ def count_access(
     counts[Count.BYTES] += lanes * size
     if not traffic.counting[0] or home >= Home.SHARED:
         return
-    count = _gather_lines(traffic.lines, addresses, lanes)
+    count = _gather_lines(traffic, processor, addresses, lanes)
+    sectors = uncached = after_l1 = after_l2 = np.int64(0)
+    cached = traffic.counting[0] >= 2
     for place in range(count):
         line, mask = traffic.lines[place, LINES_FOUND], traffic.lines[place, SECTORS_FOUND]
-        counts[Count.SECTORS] += count_lanes(mask)
-        counts[Count.LINES] += 1
-        _add_requests(counts, Count.UNCACHED, mask)
+        sectors += count_lanes(mask)
+        uncached += STRETCHES[mask]
         if home != Home.DEVICE:
             traffic.pages[(line * LINE) // PAGE + page] = 1
-        if traffic.counting[0] < 2:
+        if not cached:
             continue
-        if loads:
-            missing = mask if past_l1 else look_up(traffic.l1, processor, line, mask)
-        else:
+        missing = mask
+        if not loads:
             drop(traffic.l1, processor, line, mask)
-            missing = mask
-        _add_requests(counts, Count.AFTER_L1, missing)
+        elif not past_l1:
+            missing = look_up(traffic.l1, processor, line, mask)
         if missing:
-            missing = look_up(traffic.l2, 0, line, missing)
-        _add_requests(counts, Count.AFTER_L2, missing)
+            after_l1 += STRETCHES[missing]
+            after_l2 += STRETCHES[look_up(traffic.l2, 0, line, missing)]
+    counts[Count.SECTORS] += sectors
+    counts[Count.LINES] += count
+    _add_requests(counts, Count.UNCACHED, uncached)
+    if cached:
+        _add_requests(counts, Count.AFTER_L1, after_l1)
+        _add_requests(counts, Count.AFTER_L2, after_l2)
