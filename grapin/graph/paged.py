@@ -346,8 +346,11 @@ class _Update:
     def refuse_ignored(self) -> None:
         """Raise `InvalidBatch` if a part of the batch would be ignored."""
         for arcs, rows in ((self.delete, self.deletes), (self.reweight, self.reweights)):
-            self.arena.launch(self.arena.look_ups(rows, changes=False))
-            absent = np.flatnonzero(self.arena.outcomes(rows)[0] == IGNORED)
+            # A vertex that comes with the batch may have no record yet, and there is nothing to look up.
+            absent = np.flatnonzero(np.maximum(arcs.owner, arcs.neighbour) >= self.graph.bound)
+            if not len(absent):
+                self.arena.launch(self.arena.look_ups(rows, changes=False))
+                absent = np.flatnonzero(self.arena.outcomes(rows)[0] == IGNORED)
             if len(absent):
                 edge = f"({arcs.owner[absent[0]]}, {arcs.neighbour[absent[0]]})"
                 raise InvalidBatch(

@@ -194,6 +194,20 @@ def test_an_arena_that_does_not_fit_is_refused_with_the_size_that_would_serve() 
     graph.check()
 
 
+def test_a_strict_graph_refuses_to_delete_edges_of_vertices_that_come_with_the_batch() -> None:
+    graph = in_pages(weighted=True)
+    words = graph._arena.pages.words
+    beyond = graph._arena.records * graph._arena.layout.record_words
+    words[beyond : beyond + 64] = (
+        1 << 20
+    )  # what was never written may be anything, such as the degree of a long list
+    for part in ("delete", "reweight"):
+        edge = (0, 200) if part == "delete" else (200, 0, 5)
+        with pytest.raises(InvalidBatch, match="must exist to be deleted or re-weighted"):
+            graph.apply(Batch(insert_vertices=[200], **{part: [edge]}), strict=True)
+    graph.check()
+
+
 def test_a_batch_for_which_memory_is_short_is_refused_whole_and_told_what_would_serve() -> None:
     limit = 60_000
     graph = in_pages(vertices=100, edges=1000, store=PageStore(most_bytes=limit))
