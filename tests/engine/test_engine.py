@@ -265,3 +265,21 @@ def test_what_cannot_join_leaves_the_engine_as_it_was() -> None:
     assert engine.values.tolist() == [0, 1, 1, 2]
     with pytest.raises(InvalidArgument, match="one with a trace or a cache takes no more"):
         grapin.Engine(far, grapin.BFS(0), trace=True).follow(grapin.BFS(1))
+
+
+@given(mutation_streams())
+def test_each_batch_counts_the_values_it_changed_however_often_they_changed_before(
+    stream: MutationStream,
+) -> None:
+    graph = grapin.Graph.from_edges(**stream.start)
+    assume(graph.has_vertex(0))
+    engine = grapin.Engine(graph, grapin.BFS(0), device="cpu", threads=1)
+    for batch in stream.batches:
+        if 0 in batch.delete_vertices:
+            break
+        before = engine.values
+        report = engine.apply(batch)
+        after = engine.values
+        known = min(len(before), len(after))
+        changed = int((before[:known] != after[:known]).sum()) + int((after[known:] != UNREACHED).sum())
+        assert report.changed == changed

@@ -18,6 +18,7 @@ from grapin.kernels.cpu.monotone.buckets import (
     split,
     with_room,
 )
+from grapin.kernels.cpu.monotone.forward import heap_pop, heap_push
 
 KEY = st.integers(0, 2**32 - 2)
 CLOSE_KEY = st.integers(1000, 1040)
@@ -96,3 +97,21 @@ def test_blocks_are_used_again() -> None:
             put(buckets, words[vertex] | np.uint64(vertex))
         assert [take_best(buckets, words)[0] for _ in range(1000)] == list(range(1000))
     assert buckets.items.size == size
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 2**64 - 1)), max_size=60))
+def test_a_heap_gives_back_its_smallest_item_whatever_comes_and_goes(steps: list[int | None]) -> None:
+    heap, size, expected = np.zeros(64, np.uint64), 0, []
+    for step in steps:
+        if step is not None:
+            size = heap_push(heap, size, np.uint64(step))
+            expected.append(step)
+        elif expected:
+            assert int(heap[0]) == min(expected)
+            expected.remove(min(expected))
+            size = heap_pop(heap, size)
+        assert size == len(expected)
+    while size:
+        assert int(heap[0]) == min(expected)
+        expected.remove(min(expected))
+        size = heap_pop(heap, size)

@@ -216,3 +216,20 @@ def test_a_batch_can_be_undone_by_the_batch_that_its_changes_spell(stream: Mutat
         twin = graph.copy()
         twin.apply(undo, strict=True)
         assert (twin.arcs, twin.vertex_ids()) == (before.arcs, before.vertex_ids())
+
+
+def test_only_ids_below_the_bound_are_vertices() -> None:
+    graph = ReferenceGraph.from_edges([0, 1], [1, 2])
+    assert [graph.has_vertex(vertex) for vertex in (-1, 0, 2, 3)] == [False, True, True, False]
+
+
+def test_a_choice_that_there_is_not_is_refused() -> None:
+    for name in ("self_loops", "duplicates"):
+        with pytest.raises(InvalidArgument, match=f"{name}='never'"):
+            ReferenceGraph.from_edges([0], [0], **{name: "never"})  # type: ignore[arg-type]
+
+
+def test_a_float_of_2_to_53_or_more_is_rounded_and_a_smaller_whole_one_is_refused() -> None:
+    assert ReferenceGraph.from_edges([0], [1], [2.0**53 + 2], weights="float32").arcs == {(0, 1): 2.0**53}
+    with pytest.raises(InvalidArgument, match="must be exact as a 32-bit float"):
+        ReferenceGraph.from_edges([0], [1], [2.0**53 - 1], weights="float32")
