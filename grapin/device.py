@@ -15,7 +15,7 @@ from grapin.errors import DeviceUnavailable, InvalidArgument
 from grapin.graph import Graph
 from grapin.graph.change import Applied
 from grapin.graph.snapshot import Snapshot
-from grapin.programs.program import Monotone, Program
+from grapin.programs.program import Program
 from grapin.system import Resident, System
 from grapin.units import ELEMENT
 from grapin.user_code import is_user_code, load_user_code
@@ -183,7 +183,7 @@ def check_cache(
 
 def _arrays(graph: Graph, programs: list[Program]) -> int:
     """Return how many arrays a copy has: neighbours, and weights if any program reads them."""
-    weighted = any(isinstance(program, Monotone) and program.weighted for program in programs)
+    weighted = any(getattr(program, "weighted", False) for program in programs)
     return 2 if weighted and graph.weight_dtype is not None else 1
 
 

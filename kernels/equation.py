@@ -190,7 +190,7 @@ reported; why rounds stop."""
 (PATIENCE, BEFORE, LEAST, BLIND, NUMBERS) = range(20, 25)
 """How choosy the next round is, what the last one left, what any left, and how many left no less than that."""
 PUSHING, HOLDS, LOST, ROUNDED = range(4)
-"""Why rounds stop: they do not; the error is within the tolerance; nothing is left on the scale of the base, so that
+"""Why rounds stop: they do not; the error is within the tolerance; nothing is left of the base or on its scale, so that
 all has to be computed from scratch; what is left is rounding, so that residuals have to be computed again."""
 
 
@@ -249,7 +249,7 @@ def take_sums(numbers: Any, off: float, total: float, sizes: float, worth: float
     numbers[STATUS] = PUSHING
     if error <= numbers[TOLERANCE]:
         numbers[STATUS] = HOLDS
-    elif recentring_base(numbers) > 0.0 and not everything > 0.0:
+    elif not base > 0.0 or (recentring_base(numbers) > 0.0 and not everything > 0.0):
         numbers[STATUS] = LOST
     elif missing <= allowed / 2.0 or blind >= MOST_BLIND:
         numbers[STATUS] = ROUNDED

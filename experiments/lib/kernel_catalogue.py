@@ -33,7 +33,6 @@ from grapin.kernels.cuda.programs import make_query
 from grapin.kernels.cuda.simulator import Simulator
 from grapin.kernels.rules import rebind
 from grapin.programs import Program
-from grapin.programs.program import Monotone
 from grapin.random import Draws
 from grapin.system import SYSTEMS, Resident, System
 
@@ -190,7 +189,7 @@ def _query(backend: Simulator, program: Program, system: System, policy: str, gr
     query = make_query(backend, program, system, weight_dtype=graph.weight_dtype, directed=graph.directed)
     if policy == "none":
         return query
-    arrays = 2 if isinstance(program, Monotone) and program.weighted else 1
+    arrays = 2 if getattr(program, "weighted", False) else 1
     cache = CudaCache(
         backend,
         CacheSettings(policy, **ROOM),

@@ -21,7 +21,7 @@ from grapin.engine.selftest import edge_allocation
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.graph import Graph
 from grapin.programs import find_program
-from grapin.programs.program import Monotone, Program
+from grapin.programs.program import Program
 from grapin.stream import Stream
 from grapin.system import System, find_runnable
 from grapin.validation import check_choice, check_fraction, check_integer, nearest, refuse
@@ -237,9 +237,7 @@ class Workload:
 
     def _program(self, name: str) -> Program:
         kind = find_program(name)
-        if issubclass(kind, Monotone) and kind.start is None:
-            return kind(self.sources)
-        return kind()
+        return kind(self.sources) if kind.has_sources() else kind()  # type: ignore[call-arg]
 
 
 def workloads(suite: Suite, prepare: Prepare) -> Iterator[Workload]:

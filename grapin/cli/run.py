@@ -44,7 +44,7 @@ from grapin.errors import WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
 from grapin.programs import PROGRAMS, find_program
-from grapin.programs.program import Monotone, Program
+from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.session import BatchFailed, Session
 from grapin.spool import shown_name
@@ -142,9 +142,7 @@ class Outcome:
         """Return the vertices that values start from, as the file names them; none where all do."""
         engine = self.session.engine
         programs, labels = [answer.program for answer in engine.answers], engine.graph.labels
-        sources = dict.fromkeys(
-            vertex for program in programs if isinstance(program, Monotone) for vertex in program.sources
-        )
+        sources = dict.fromkeys(vertex for program in programs for vertex in getattr(program, "sources", ()))
         return [str(vertex if labels is None else labels.name(vertex)) for vertex in sources]
 
     def _title(self) -> str:
@@ -344,14 +342,9 @@ def find_programs(names: str) -> list[type[Program]]:
     return programs
 
 
-def has_sources(program: type[Program]) -> bool:
-    """Tell whether values start from some vertices only."""
-    return issubclass(program, Monotone) and program.start is None
-
-
 def wanted_source(programs: Sequence[type[Program]], source: str) -> str | None:
     """Return which vertices values start from; None for programs that start everywhere, which take no --source."""
-    if any(map(has_sources, programs)):
+    if any(program.has_sources() for program in programs):
         return source
     if source != "auto":
         names = " and ".join(program.name for program in programs)
@@ -364,7 +357,7 @@ def note_lack_of_weights(graph: str, programs: Sequence[type[Program]], stream: 
     if stream.start is None or stream.start.weight is not None:
         return
     for program in programs:
-        if issubclass(program, Monotone) and program.weighted:
+        if getattr(program, "weighted", False):
             click.echo(
                 f"grapin: note: {shown_name(graph)} has no weights, so that every edge counts 1 for {program.name}; "
                 "--weights 1:64 draws some",
@@ -378,10 +371,7 @@ def make_programs(programs: Sequence[type[Program]], sources: list[int]) -> list
 
 
 def _made(program: type[Program], sources: list[int]) -> Program:
-    if not has_sources(program):
-        return program()
-    assert issubclass(program, Monotone)
-    return program(sources)
+    return program(sources) if program.has_sources() else program()  # type: ignore[call-arg]
 
 
 def _apply_all(session: Session, count: int, interrupts: Interrupts) -> BatchFailed | None:

@@ -20,6 +20,7 @@ from grapin.device import open_device
 from grapin.engine.engine import Engine
 from grapin.errors import GrapinError
 from grapin.graph import Graph
+from grapin.programs.accumulative import Accumulative
 from grapin.programs.program import Monotone, Program
 from grapin.random import Draws
 from grapin.system import System, find_system
@@ -76,10 +77,11 @@ def warm_up(
 
 def _from_vertex_0(program: Program) -> Program:
     """Return the program with the one source that the small graph has for sure; its rules stay the same."""
-    if not isinstance(program, Monotone) or not program.sources:
-        return program
     moved = copy.copy(program)
-    moved.sources = {0: next(iter(program.sources.values()))}
+    if isinstance(moved, Monotone) and moved.sources:
+        moved.sources = {0: next(iter(moved.sources.values()))}
+    elif isinstance(moved, Accumulative) and moved.base is not None:
+        moved.base = {0: 1.0}
     return moved
 
 

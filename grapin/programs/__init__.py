@@ -4,8 +4,9 @@ import inspect
 
 from grapin.errors import InvalidArgument
 from grapin.programs.accumulative import Accumulative, check_rule
+from grapin.programs.katz import HittingProbability, Katz
 from grapin.programs.monotone import BFS, SSSP, SSWP, ConnectedComponents
-from grapin.programs.pagerank import PageRank
+from grapin.programs.pagerank import PageRank, PersonalisedPageRank, WeightedPageRank
 from grapin.programs.program import Monotone, Program, check_class
 from grapin.programs.triangles import Triangles
 from grapin.user_code import is_user_code, load_user_code
@@ -18,16 +19,32 @@ __all__ = [
     "SSWP",
     "Accumulative",
     "ConnectedComponents",
+    "HittingProbability",
+    "Katz",
     "Monotone",
     "PageRank",
+    "PersonalisedPageRank",
     "Program",
     "Triangles",
+    "WeightedPageRank",
     "find_program",
 ]
 
 
 PROGRAMS: dict[str, type[Program]] = {
-    program.name: program for program in (BFS, SSSP, SSWP, ConnectedComponents, PageRank, Triangles)
+    program.name: program
+    for program in (
+        BFS,
+        SSSP,
+        SSWP,
+        ConnectedComponents,
+        PageRank,
+        WeightedPageRank,
+        PersonalisedPageRank,
+        Katz,
+        HittingProbability,
+        Triangles,
+    )
 }
 
 

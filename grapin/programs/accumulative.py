@@ -38,11 +38,23 @@ class Accumulative(Program):
     absorbing: ClassVar[bool] = False
     """Whether nothing flows into vertices with a base of their own: they keep what they have."""
 
+    sourced: ClassVar[bool] = False
+    """Whether only some vertices have a base of their own, which have to be given."""
+
     def __init__(self, base: Base = None, *, tolerance: float = 1e-3) -> None:
         check_rule(type(self))
+        if self.sourced and base is None:
+            raise InvalidArgument(
+                f"{type(self).__name__} must have a source: a vertex, several, or {{vertex: amount}}"
+            )
         self.tolerance = tolerance
         self.base: dict[int, float] | NDArray[np.float64] | None = _read_base(base)
         self.check_settings()
+
+    @classmethod
+    def has_sources(cls) -> bool:
+        """Tell whether values start from some vertices only."""
+        return cls.sourced
 
     def share(self, degree: Any, total: Any) -> Any:
         """Return what an edge of weight 1 passes on of each unit that a vertex has.
@@ -84,6 +96,11 @@ class Accumulative(Program):
         )
 
     @property
+    def sources(self) -> dict[int, float]:
+        """The vertices that have a base of their own, where only some do."""
+        return self.base if isinstance(self.base, dict) else {}
+
+    @property
     def uniform(self) -> bool:
         """Whether every vertex has the same base."""
         return self.base is None
@@ -117,7 +134,8 @@ class Accumulative(Program):
             )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(tolerance={self.tolerance:g})"
+        own = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
+        return f"{type(self).__name__}({', '.join(f'{name}={value:g}' for name, value in own.items())})"
 
 
 def check_rule(kind: type[Accumulative]) -> None:
@@ -139,7 +157,7 @@ def check_rule(kind: type[Accumulative]) -> None:
             raise InvalidArgument(
                 f"{kind.__name__}.{name} must be left out: {how}; the rule is share(self, degree, total)"
             )
-    for name in ("weighted", "scaled", "absorbing"):
+    for name in ("weighted", "scaled", "absorbing", "sourced"):
         if not isinstance(getattr(kind, name), bool):
             refuse(f"{kind.__name__}.{name}", getattr(kind, name), "be True or False")
 
@@ -161,7 +179,7 @@ def _read_base(base: Any) -> dict[int, float] | NDArray[np.float64] | None:
         wrong = ~(np.isfinite(amounts) & (amounts >= 0)) if amounts.ndim == 1 else np.array([True])
         if wrong.any():
             vertex = int(np.argmax(wrong))
-            refuse(f"base[{vertex}]", base[vertex], "be a number of at least 0, one for each vertex")
+            refuse(f"base[{vertex}]", base[vertex].item(), "be a number of at least 0, one for each vertex")
         return amounts
     named = base if isinstance(base, Mapping) else dict.fromkeys([base] if np.ndim(base) == 0 else base, 1.0)
     found = {

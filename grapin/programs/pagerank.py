@@ -1,4 +1,4 @@
-"""PageRank: how often a walker who follows edges at random, and now and then starts again, is at each vertex."""
+"""PageRank, plain, weighted and personalised: how often a walker who follows edges at random is at each vertex."""
 
 from typing import Any
 
@@ -30,5 +30,23 @@ class PageRank(Accumulative):
         """An equal part of `damping` for each edge, or for each unit of its weight."""
         return self.damping / total
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(damping={self.damping:g}, tolerance={self.tolerance:g})"
+
+class WeightedPageRank(PageRank):
+    """PageRank of a walker who takes the edges of a vertex as often as their weights say."""
+
+    name = "weighted-pagerank"
+    weighted = True
+
+
+class PersonalisedPageRank(PageRank):
+    """PageRank of a walker who always starts again at the sources: how near each vertex is to them.
+
+    `source` is one vertex, several, or a mapping from vertex to how often the walk starts there. Where there is no edge
+    to follow, it starts again too. Several vectors at once are several programs of one engine.
+    """
+
+    name = "personalised-pagerank"
+    sourced = True
+
+    def __init__(self, source: Base, damping: float = 0.85, tolerance: float = 1e-3) -> None:
+        super().__init__(damping, tolerance, base=source)

@@ -30,6 +30,11 @@ class Program:
 
     name: ClassVar[str]
 
+    @classmethod
+    def has_sources(cls) -> bool:
+        """Tell whether values start from some vertices only, which are given when a program is made."""
+        return False
+
 
 class Monotone(Program):
     """The best value over all paths from the sources; subclasses say what travels over an edge.
@@ -49,6 +54,11 @@ class Monotone(Program):
     """True when values travel against the direction of edges too."""
     start: ClassVar[Any] = None
     """A function of the vertex when every vertex starts with a value of its own; then there are no sources."""
+
+    @classmethod
+    def has_sources(cls) -> bool:
+        """Tell whether values start from some vertices only."""
+        return cls.start is None
 
     @staticmethod
     def edge(value: Any, weight: Any) -> Any:

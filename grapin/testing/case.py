@@ -16,7 +16,7 @@ from grapin.engine.verify import verify_engine
 from grapin.errors import InvalidBatch, ValueOverflow
 from grapin.graph import Graph
 from grapin.programs import find_program
-from grapin.programs.program import Monotone, Program
+from grapin.programs.program import Program
 from grapin.reference.graph import ReferenceGraph
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Setup:
     @property
     def has_sources(self) -> bool:
         """Whether the program starts from vertices that are given."""
-        return issubclass(self.kind, Monotone) and self.kind.start is None
+        return self.kind.has_sources()
 
     def engine(self, graph: Graph, sources: tuple[int, ...], threads: int | None = None) -> Engine:
         """Make an engine for a graph."""

@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from grapin.batch import Batch
 from grapin.edges import EdgeList
-from grapin.programs import BFS, SSSP, SSWP, ConnectedComponents, PageRank, Triangles
+from grapin.programs import (
+    BFS,
+    SSSP,
+    SSWP,
+    ConnectedComponents,
+    HittingProbability,
+    Katz,
+    PageRank,
+    PersonalisedPageRank,
+    Triangles,
+    WeightedPageRank,
+)
 
 _SOURCES = st.lists(st.integers(0, 3), min_size=1, max_size=2, unique=True)
 """Among the first vertices, which small graphs have too."""
@@ -26,7 +37,12 @@ def register() -> None:
         st.register_type_strategy(program, st.builds(program, _SOURCES))
     st.register_type_strategy(ConnectedComponents, st.builds(ConnectedComponents))
     st.register_type_strategy(Triangles, st.builds(Triangles))
-    st.register_type_strategy(PageRank, st.builds(PageRank, st.floats(0, 0.95), st.floats(1e-6, 1e-2)))
+    settings = st.floats(0, 0.95), st.floats(1e-6, 1e-2)
+    for rank in (PageRank, WeightedPageRank):
+        st.register_type_strategy(rank, st.builds(rank, *settings))
+    for walk in (PersonalisedPageRank, HittingProbability):
+        st.register_type_strategy(walk, st.builds(walk, _SOURCES, *settings))
+    st.register_type_strategy(Katz, st.builds(Katz, st.floats(0, 1e-3), st.floats(1e-6, 1e-2)))
 
 
 def _batches() -> st.SearchStrategy[Batch]:

@@ -22,7 +22,7 @@ def test_types_are_drawn_without_saying_how(
 ) -> None:
     assert isinstance(batch, grapin.Batch)
     assert isinstance(edges, grapin.EdgeList)
-    assert isinstance(program, (grapin.Monotone, grapin.PageRank, grapin.Triangles))
+    assert isinstance(program, (grapin.Monotone, grapin.Accumulative, grapin.Triangles))
 
 
 def test_hypothesis_is_told_where_to_find_this_and_loads_no_compiler_for_it() -> None:
