@@ -1,8 +1,9 @@
 """`Trace`: what a run touched, list by list; the one value that passes from engine to model.
 
-A trace is three tables: lists read (in which phase and iteration, whose list, in which direction, where it starts, how
+A trace is four tables: lists read (in which phase and iteration, whose list, in which direction, where it starts, how
 many elements, from how many arrays, whether that was the whole list, whether the device held a copy); phases (the
-start, then each batch, for each program); and lists changed by a batch. Reads of one iteration do not wait for each
+start, then each batch, for each program); lists changed by a batch; and tasks, of a system that copies lists to the
+device before they are read. Reads of one iteration do not wait for each
 other; iterations do.
 """
 
@@ -11,7 +12,7 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
@@ -20,7 +21,7 @@ from zlib import error as ZlibError  # noqa: N812 - it is a class
 import numpy as np
 from numpy.typing import NDArray
 
-from grapin.counters import Counters, Work, count_reads
+from grapin.counters import TASK, Counters, Work, count_reads
 from grapin.display import Shown
 from grapin.errors import GrapinError, InvalidArgument, InvalidFile
 from grapin.graph.change import Applied
@@ -30,10 +31,10 @@ from grapin.units import ELEMENT, PAGE, format_bytes
 
 _MOST, _LONGEST = 2**48, 2**31
 """Above every place in the arrays of a store that fits into a computer; above the length of every list."""
-FORMAT = 4
+FORMAT = 5
 """Raised when the meaning of a saved trace changes."""
-_READABLE = (3, FORMAT)
-"""Format 3 had every column in one part."""
+_READABLE = (3, 4, FORMAT)
+"""Format 3 had every column in one part, and 4 no tasks."""
 PART_ROWS = 1 << 17
 """A trace that goes to its file while it is recorded goes there in parts of so many rows at least, some 4 MiB."""
 _ROWS_PER_BATCH = 128
@@ -68,11 +69,17 @@ _CHANGE_COLUMNS = {
 }
 
 
+_TASK_COLUMNS: dict[str, Any] = {"phase": np.int32, **{name: TASK[name].type for name in TASK.names or ()}}
 _TABLES: dict[str, dict[str, Any]] = {
     "reads": _COLUMNS,
     "phases": _PHASE_COLUMNS,
     "changes": _CHANGE_COLUMNS,
+    "tasks": _TASK_COLUMNS,
 }
+
+
+def _no_tasks() -> dict[str, NDArray[Any]]:
+    return {name: np.empty(0, dtype) for name, dtype in _TASK_COLUMNS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +98,16 @@ class Trace(Shown):
     changed, as they are after it, and how many of their entries it inserted, deleted or re-weighted."""
     about: dict[str, Any]
     """Programs, system, device, cache, and how the graph is stored."""
+    tasks: dict[str, NDArray[Any]] = field(default_factory=_no_tasks)
+    """Columns `phase`, and those of `grapin.counters.TASK`: what each task copied, and how many rows of `reads` are its
+    own, in their order; empty where lists are not copied before they are read."""
+
+    @property
+    def task(self) -> NDArray[np.int64]:
+        """The task of each read as a row of `tasks`; -1 where there are none."""
+        if not len(self.tasks["rows"]):
+            return np.full(len(self), -1)
+        return np.repeat(np.arange(len(self.tasks["rows"])), self.tasks["rows"])
 
     def __len__(self) -> int:
         return len(self.reads["vertex"])
@@ -115,8 +132,15 @@ class Trace(Shown):
 
         `aligned=False` is for a warp that starts where lists start.
         """
+        rows = np.ones(len(self), np.bool_) if phase is None else self.reads["phase"] == phase
         total = Counters()
-        rows = slice(None) if phase is None else self.reads["phase"] == phase
+        if len(self.tasks["rows"]):
+            staged = rows & self.reads["cached"]
+            edges, lists = int(self.reads["length"][staged].sum(dtype=np.int64)), int(staged.sum())
+            done = slice(None) if phase is None else self.tasks["phase"] == phase
+            copied = int(self.tasks["copied"][done].sum())
+            total = Counters(edges, lists, cached_edges=edges, cached_lists=lists, copied_bytes=copied)
+            rows = rows & ~staged
         starts, lengths, arrays = (self.reads[name][rows] for name in ("start", "length", "arrays"))
         for count in (1, 2):
             some = arrays == count
@@ -148,6 +172,7 @@ class Trace(Shown):
             file.add("reads", self.reads)
             file.add("phases", self.phases)
             file.add("changes", self.changes)
+            file.add("tasks", self.tasks)
             file.finish()
         finally:
             file.discard()
@@ -165,11 +190,13 @@ class Trace(Shown):
                 about = dict(json.loads(bytes(file["about"])))
                 _check_format(path, about)
                 parts = about.pop("parts", dict.fromkeys(_TABLES, 1))
-                reads, phases, changes = (
+                reads, phases, changes, tasks = (
                     {name: _read_parts(file, f"{table}.{name}", parts[table]) for name in columns}
+                    if parts.get(table, 1) and (table != "tasks" or f"{table}.phase" in file)
+                    else _no_tasks()
                     for table, columns in _TABLES.items()
                 )
-                _check(about, reads, phases, changes)
+                _check(about, reads, phases, changes, tasks)
         except InvalidFile:
             raise
         except FileNotFoundError:
@@ -180,7 +207,7 @@ class Trace(Shown):
             raise InvalidFile(
                 f"{path}: is not a trace, or is damaged: `grapin run --trace FILE` and `Trace.save` write whole ones"
             ) from None
-        return cls(reads, phases, changes, about)
+        return cls(reads, phases, changes, about, tasks)
 
 
 def _check_format(path: str | Path, about: dict[str, Any]) -> None:
@@ -199,7 +226,9 @@ def _check(about: dict[str, Any], *tables: dict[str, NDArray[Any]]) -> None:
             whole = column.ndim == 1 and column.dtype.kind in "iub"
             if not whole or (column.size and not 0 <= column.min() <= column.max() < _MOST):
                 raise ValueError("a column holds what it cannot")
-    reads, phases, _changes = tables
+    reads, phases, _changes, tasks = tables
+    if len(tasks["rows"]) and tasks["rows"].sum() != len(reads["phase"]):
+        raise ValueError("its tasks read other lists than it has")
     if (reads["phase"] >= len(phases["version"])).any() or (reads["length"] >= _LONGEST).any():
         raise ValueError("it has reads of no phase, or of no list")
 
@@ -290,6 +319,9 @@ class TraceWriter:
             slots = len(snapshot.out.neighbours), in_slots
             row = (snapshot.version, program, snapshot.bound, snapshot.edges, *slots)
             self._keep("phases", tuple(np.array(row, np.int64).reshape(-1, 1)))
+            if work.tasks is not None:
+                done = np.full(len(work.tasks), self._count)
+                self._keep("tasks", (done, *(work.tasks[name] for name in TASK.names or ())))
             self._count += 1
         if applied is not None:
             self._keep("changes", changed_lists(snapshot, applied))
@@ -311,8 +343,8 @@ class TraceWriter:
 
     def trace(self) -> Trace:
         """Return all that was written so far, of a trace that does not go to a file."""
-        reads, phases, changes = (self._joined(table) for table in _TABLES)
-        return Trace(reads, phases, changes, self._about)
+        reads, phases, changes, tasks = (self._joined(table) for table in _TABLES)
+        return Trace(reads, phases, changes, self._about, tasks)
 
     def finish(self) -> None:
         """Write what is left, and put the file in its place."""

@@ -20,6 +20,7 @@ from grapin.sim.timeline import Timeline
 from grapin.sim.transfer.compaction import gathering_costs
 from grapin.sim.transfer.partition import partition_costs
 from grapin.sim.transfer.resident import resident_costs
+from grapin.sim.transfer.tasks import recorded_costs
 from grapin.sim.transfer.unified import page_costs
 from grapin.sim.transfer.zero_copy import request_costs
 from grapin.system import (
@@ -77,6 +78,8 @@ def replay(
     system, machine = find_system(system), find_machine(machine)
     check_recorded(trace, system)
     settings = _settings(trace, system, machine, cache)
+    if len(trace.tasks["rows"]):
+        return _recorded(trace, system, machine, timeline)
     if timeline is not None and not _has_events(system.transfer):
         raise InvalidArgument(f"system={system.name!r} has no timeline: it is a closed form")
     with held_interrupts():
@@ -88,6 +91,14 @@ def replay(
     return Prediction(system.name, machine.name, kept, machine.link.rate, versions, tuple(phases))
 
 
+def _recorded(trace: Trace, system: System, machine: Machine, timeline: Timeline | None) -> Prediction:
+    """Predict a system that copies lists from the tasks of its own run."""
+    with held_interrupts():
+        phases = recorded_costs(trace, system, machine, timeline=timeline)
+    versions = tuple(trace.phases["version"].tolist())
+    return Prediction(system.name, machine.name, "none", machine.link.rate, versions, tuple(phases))
+
+
 def check_recorded(trace: Trace, system: System) -> None:
     """Refuse a trace that cannot answer for a system because its run read other lists."""
     if not isinstance(trace, Trace):
@@ -96,6 +107,12 @@ def check_recorded(trace: Trace, system: System) -> None:
         raise InvalidArgument(
             "trace must be of a device that reads lists one by one: the reference read none, so there is nothing to "
             "predict from; record one with grapin run --device cpu --trace FILE"
+        )
+    ran = str(trace.about["system"])
+    if len(trace.tasks["rows"]) and ran.partition("+")[0] != system.name.partition("+")[0]:
+        raise InvalidArgument(
+            f"system={system.name!r} must be {ran}, whose tasks the trace has; for others record one with "
+            f"grapin run --system {recorder(system.repair).name} --trace FILE"
         )
     recorded = trace.about["repair"]
     if recorded != system.repair:
