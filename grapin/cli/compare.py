@@ -20,7 +20,7 @@ from grapin.cli import run
 from grapin.cli.executed import compare_executed
 from grapin.cli.options import json_option
 from grapin.cli.recording import Recording, is_trace, reject_workload_options
-from grapin.cli.run import Outcome, check_workload, find_programs, make_programs, wanted_source
+from grapin.cli.run import VIRTUAL, Outcome, check_workload, find_programs, make_programs, wanted_source
 from grapin.cli.tables import print_table
 from grapin.cli.whatif import WORKLOAD
 from grapin.cli.workload import prepare
@@ -65,10 +65,6 @@ def plot_errors(compared: Mapping[str, Sequence[Row]], path: Path) -> None:
 
 
 _TIMES = ("time of batches",)
-_VIRTUAL = (
-    "Executed: the PTX that a GPU would get, warp by warp on this CPU, its requests counted behind modelled caches "
-    "(docs/virtual-gpu.md). It is no GPU, and says nothing of time."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +149,7 @@ def measure(
             record = outcome.record()
             counted = replace(from_record(record), seconds=())
             measured: tuple[Measured, ...] = (counted, *executed.measured)
-            remark = _VIRTUAL if virtual else None
+            remark = VIRTUAL if virtual else None
             if timed:
                 measured, remark = _timed(counted, lambda: run(system, advance, trace=False).record())  # noqa: B023 - called at once
             ran = f"{record['program']} on {graph}, {len(stream)} batches"

@@ -58,7 +58,7 @@ def command(name: str | None, scale: int | None, seed: int) -> int:
     check_integer("seed", seed, least=0, most=2**63 - 1)
     if name is not None:
         name = open_device(name).name if name == "auto" else name
-        return _test(name, scale or _SCALES.get(name, _USUAL_SCALE), seed)
+        return _test(name, scale or _SCALES.get(name.partition(":")[0], _USUAL_SCALE), seed)
     print_table(
         f"grapin {__version__}, Python {platform.python_version()}, {sys.platform}, {os.cpu_count()} cores",
         ("device", "here", "remark"),

@@ -60,6 +60,13 @@ MANY = 20
 _RANKS = {"min": 0, "p50": 50, "p90": 90, "p99": 99, "max": 100}
 
 
+VIRTUAL = (
+    "Executed: the PTX that a GPU would get, warp by warp on this CPU, its requests counted behind modelled caches "
+    "(docs/virtual-gpu.md). It is no GPU, and says nothing of time."
+)
+"""What is said of a run on the virtual GPU."""
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """A run of one program, complete or up to where it was interrupted."""
@@ -411,6 +418,8 @@ def _deliver(
     if json_file is not None:  # before anything is printed: who reads that may stop
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
     outcome.print(rows)
+    if outcome.session.engine.device.partition(":")[0] == "vgpu":
+        click.echo(VIRTUAL)
     if outcome.verified:
         for answer in outcome.session.engine.answers:
             whose = "" if len(outcome.session.engine.answers) == 1 else f"{answer.program.name}: "

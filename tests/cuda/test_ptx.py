@@ -150,6 +150,6 @@ def test_a_kernel_that_leaves_its_array_is_stopped_at_its_line() -> None:
     mine = VirtualBackend(shape=Shape(2, 64))
     kernel = mine.kernel(beyond, "test")
     with pytest.raises(
-        KernelFault, match=r"kernel beyond, PTX line \d+, thread 32 of block 0: writes 4 bytes"
+        KernelFault, match=r"kernel beyond_test, PTX line \d+, thread 32 of block 0: writes 4 bytes"
     ):
         mine.launch(kernel, mine.full(32, 0, "int32"))

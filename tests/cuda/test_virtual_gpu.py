@@ -39,8 +39,9 @@ def test_lanes_ask_for_what_the_model_predicts(capsys: pytest.CaptureFixture[str
     assert pages["measured"] == pages["predicted"] > 0
 
 
-def test_what_is_compared_is_called_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", *SMALL, "--device", "vgpu"]) == 0
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_what_it_is_not_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, *SMALL, "--device", "vgpu"]) == 0
     assert "It is no GPU, and says nothing of time." in capsys.readouterr().out
 
 
