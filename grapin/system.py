@@ -63,6 +63,8 @@ class Rounds(Schedule):
     """Warps of a block; a block's place is free when all of them are done."""
     lists: int = figure("", 1)
     """Vertices with consecutive ids of which a warp reads the active ones' lists, one after the other."""
+    ahead: bool = False
+    """Whether a warp takes the values of all its vertices before it reads the first of their lists."""
     abandons: bool = False
     """Whether a warp leaves a list when its vertex gets a better value meanwhile: the next round reads it again."""
     exchanges: bool = False
@@ -161,6 +163,8 @@ class ZeroCopy(Transfer):
     """How threads walk a list; see `grapin.sim.stations`."""
     alone: int = ALONE
     """Up to so many elements a list is read by one warp, which waits for each line of it."""
+    shared: Access = "aligned"
+    """How the warps that share a longer list walk it."""
     early: bool = False
     """Whether a warp also loads what lies before a list in the line it begins in, as far as lists begin there."""
 
@@ -342,6 +346,14 @@ _PRESETS = (
         "grapin-zc",
         "Grapin without a cache: after correction every valid vertex pushes once",
         Repair.PUBLISHED,
+    ),
+    System(
+        "grapin-released",
+        "Grapin's program without a cache: a block of 16 warps takes the values of 512 vertices, lists lie spaced",
+        Repair.PUBLISHED,
+        ZeroCopy(alone=511, shared="merged"),
+        schedule=Rounds(blocks=82, warps=16, lists=32, ahead=True),
+        layout=Layout(lists="spaced", base=16),
     ),
     System("grapin-page", "Grapin through unified memory", Repair.PUBLISHED, Unified()),
     System(

@@ -1,7 +1,7 @@
 """`grapin compare --executed`: our systems beside the released programs of other people, count by count."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from grapin.batch import Batch
 from grapin.cli.tables import print_table
 from grapin.engine import Engine
 from grapin.errors import InvalidArgument
@@ -17,12 +18,12 @@ from grapin.files import load_edges
 from grapin.generators import generate
 from grapin.graph import Graph
 from grapin.measured.executed import (
-    COUNTS,
     RELEASES,
     Compared,
     Executed,
     compare_counts,
     counted,
+    read_stream,
     read_table,
 )
 from grapin.outputs import STANDARD_OUTPUT, write_whole
@@ -32,14 +33,24 @@ from grapin.system import Layout, System, ZeroCopy, find_system
 from grapin.trace import Trace
 
 _PROGRAMS = {"bfs": BFS, "sssp": SSSP, "cc": ConnectedComponents}
-_MULTIPLIERS = 2654435761, 40503
-"""The weight of (u, v) in the tables of EMOGI: 1 + (u * 2654435761 + v * 40503) mod 64."""
+Weight = Callable[[Any, Any], Any]
+"""The weights of edges, by their sources and targets."""
+
+
+def scattered_weights(source: Any, target: Any) -> Any:
+    """Return the weights that EMOGI's program was given."""
+    return (1 + (source * 2654435761 + target * 40503) % 64).astype(np.int32)
+
+
+def summed_weights(source: Any, target: Any) -> Any:
+    """Return the weights that Grapin's program computes."""
+    return (1 + (source + target) % 128).astype(np.int32)
 
 
 def compare_executed(table: str, data: str, only: str | None, json_file: str | None) -> bool:
     """Run our systems on the rows of a table, and print both; tell whether all counts are as near as they must be."""
     words = (only or "").split()
-    runs = [run for run in read_table(table) if all(word in " ".join(run.name) for word in words)]
+    runs = [run for run in read_table(table) if all(word in run.title for word in words)]
     if not runs:
         raise InvalidArgument(f"only={only!r} must be words that the name of a run in {table} has")
     for run in runs:
@@ -52,7 +63,11 @@ def compare_executed(table: str, data: str, only: str | None, json_file: str | N
             compared = []
             if reason is None:
                 system = run.system()
-                trace, degrees = recorded(run.graph, data, RELEASES[run.program].program, reading(system))
+                program = RELEASES[run.program].program
+                if run.mutations is None:
+                    trace, degrees = recorded(run.graph, data, program, reading(system))
+                else:
+                    trace, degrees = followed(run, data, program, system, read_stream(table, run))
                 compared = compare_counts(run, counted(trace, system, degrees))
             results.append((run, reason, compared))
             advance(1)
@@ -62,7 +77,7 @@ def compare_executed(table: str, data: str, only: str | None, json_file: str | N
         "within": within,
         "runs": [
             {
-                "run": list(run.name),
+                "run": dict(run.columns),
                 "skipped": reason,
                 "counts": {one.count: one.record() for one in compared},
             }
@@ -88,7 +103,7 @@ def reading(system: System) -> System:
 @cache
 def recorded(name: str, data: str, program: str, system: System) -> tuple[Trace, Any]:
     """Return what a run from scratch reads, and how long all lists are."""
-    graph, source = open_graph(name, data, weighted=program == "sssp")
+    graph, source = open_graph(name, data, weight=scattered_weights if program == "sssp" else None)
     made: Any = _PROGRAMS[program]
     engine = Engine(
         graph, made() if program == "cc" else made(source), device="onelane", system=system, trace=True
@@ -96,7 +111,27 @@ def recorded(name: str, data: str, program: str, system: System) -> tuple[Trace,
     return engine.trace, graph.snapshot().out.degrees.copy()
 
 
-def open_graph(name: str, data: str, *, weighted: bool) -> tuple[Graph, int]:
+def followed(
+    run: Executed, data: str, program: str, system: System, batches: Sequence[tuple[Any, Any]]
+) -> tuple[Trace, Any]:
+    """Return what a run that follows batches reads, and how long all lists were before the first of them."""
+    weight = summed_weights if program == "sssp" else None
+    graph, source = open_graph(run.graph, data, weight=weight)
+    degrees = graph.snapshot().out.degrees.copy()
+    made: Any = _PROGRAMS[program]
+    engine = Engine(
+        graph, made() if program == "cc" else made(source), device="onelane", system=system, trace=True
+    )
+    for insert, delete in batches:
+        if not graph.directed:  # the stream has each edge in both directions
+            insert, delete = (edges[edges[:, 0] <= edges[:, 1]] for edges in (insert, delete))
+        if weight is not None:
+            insert = np.column_stack((insert, weight(*insert.T)))
+        engine.apply(Batch(insert=insert, delete=delete))
+    return engine.trace, degrees
+
+
+def open_graph(name: str, data: str, *, weight: Weight | None) -> tuple[Graph, int]:
     """Return a graph by the name that tables have for it, and the vertex with most out-edges, first of equals.
 
     Ids are those of the file, self loops stay, each edge is there once. A `u` behind the name stands for the symmetric
@@ -115,10 +150,9 @@ def open_graph(name: str, data: str, *, weighted: bool) -> tuple[Graph, int]:
         source, target = np.minimum(source, target), np.maximum(source, target)
     keys = np.unique(source * vertices + target)
     source, target = keys // vertices, keys % vertices
-    first, second = _MULTIPLIERS
-    weight = (1 + (source * first + target * second) % 64).astype(np.int32) if weighted else None
+    weights = None if weight is None else weight(source, target)
     graph = Graph.from_edges(
-        source, target, weight, vertices=vertices, directed=not undirected, aligned=False
+        source, target, weights, vertices=vertices, directed=not undirected, aligned=False
     )
     return graph, int(np.argmax(graph.snapshot().out.degrees))
 
@@ -145,28 +179,24 @@ def _plain(name: str) -> str:
 
 
 def _print(table: str, results: Sequence[tuple[Executed, str | None, list[Compared]]]) -> None:
-    rows = [
-        (*_title(run), *(f"{one.ours}/{one.theirs}" for one in compared[:2]), *map(_error, compared))
-        for run, _, compared in results
-        if compared
-    ]
-    columns = ("run", "graph", "rounds", "edges", *(f"{name} error" for name in COUNTS))
-    print_table(f"{Path(table).name}: ours/theirs", columns, rows, names=2)
-    skipped = sorted({reason for _, reason, _ in results if reason is not None})
-    for reason in skipped:
-        count = sum(reason == other for _, other, _ in results)
-        click.echo(f"{count} runs left out: {reason}.")
-    outside = [run for run, _, compared in results if not all(one.within for one in compared)]
-    click.echo(f"{len(rows) - len(outside)} of {len(rows)} runs are within their tolerances.")
+    shown = [(run, compared) for run, _, compared in results if compared]
+    for counts in dict.fromkeys(tuple(one.count for one in compared) for _, compared in shown):
+        rows = [
+            (run.title.removesuffix(f" {run.graph}"), run.graph, *map(_shown, compared))
+            for run, compared in shown
+            if tuple(one.count for one in compared) == counts
+        ]
+        print_table(
+            f"{Path(table).name}: ours, and how far from theirs", ("run", "graph", *counts), rows, names=2
+        )
+    for reason in sorted({reason for _, reason, _ in results if reason is not None}):
+        click.echo(f"{sum(reason == other for _, other, _ in results)} runs left out: {reason}.")
+    inside = sum(all(one.within for one in compared) for _, compared in shown)
+    click.echo(f"{inside} of {len(shown)} runs are within their tolerances.")
 
 
-def _title(run: Executed) -> tuple[str, str]:
-    program, variant, memory, schedule, graph = run.name
-    return f"{program}, {variant}, {memory}, {schedule}", graph
-
-
-def _error(one: Compared) -> str:
+def _shown(one: Compared) -> str:
     mark = "" if one.within else " !"
     if one.count == "iterations":
-        return f"{one.error:+.0f}{mark}"
-    return f"{one.error:+.1%}{mark}" if one.error else f"exact{mark}"
+        return f"{one.ours} {one.error:+.0f}{mark}"
+    return f"{one.ours} {one.error:+.1%}{mark}" if one.error else f"{one.ours} exact{mark}"

@@ -27,6 +27,8 @@ from grapin.kernels.rules import UNREACHED
 BLOCKS: int = 1
 WARPS: int = 1
 LISTS: int = 1
+AHEAD: bool = False
+"""Whether a warp looks at the keys of all its vertices before it reads the first list."""
 ABANDONS: bool = False
 """Whether a list is left when its vertex has got another key."""
 EARLY: bool = False
@@ -52,10 +54,12 @@ def take_turn(
         vertex = items[warp[NEXT]]
         start, degree = lists.starts[vertex], np.int64(lists.degrees[vertex])
         held = held_word(lists, vertex)
+        slot = index * LISTS + warp[NEXT] % LISTS
         if warp[AT] < 0:
-            keys[index] = begin(state, vertex)
+            if not AHEAD:
+                keys[slot] = begin(state, vertex)
             warp[AT] = 0
-        if warp[AT] >= degree or (ABANDONS and begin(state, vertex) != keys[index]):
+        if warp[AT] >= degree or (ABANDONS and begin(state, vertex) != keys[slot]):
             place = 2 * np.int64(vertex) + inward
             keep_read(reading, place, start, warp[AT], ARRAYS, held)
             if EARLY and warp[AT] == 0:
@@ -64,12 +68,12 @@ def take_turn(
             warp[AT] = -1
             continue
         if REREADS:
-            keys[index] = begin(state, vertex)
+            keys[slot] = begin(state, vertex)
         end = min(degree, warp[AT] + LINE - (start + warp[AT]) % LINE)
         for at in range(warp[AT], end):
             other = neighbour_at(lists, start, held, at)
             weight = weight_at(lists, start, held, at)
-            visit(state, vertex, keys[index], other, weight, True, UNREACHED)
+            visit(state, vertex, keys[slot], other, weight, True, UNREACHED)
         warp[AT] = end
         return True
     return False
@@ -103,6 +107,8 @@ def walk_in_flight(
                 warps[index, NEXT], warps[index, AT] = place, -1
                 most = (block * WARPS + index - first + 1) * LISTS
                 while place < last and items[place] < most:
+                    if AHEAD:
+                        keys[index * LISTS + place % LISTS] = begin(state, items[place])
                     place += 1
                 warps[index, STOP] = place
             count += 1
@@ -122,13 +128,15 @@ def walk_in_flight(
             resident[count] = first // WARPS
 
 
-def bind_in_flight(backend: Backend, variant: str, *, BLOCKS: int, WARPS: int, **names: Any) -> Any:
+def bind_in_flight(
+    backend: Backend, variant: str, *, BLOCKS: int, WARPS: int, LISTS: int, **names: Any
+) -> Any:
     """Return what is launched in the place of `walk`, with these names bound."""
-    names |= {"BLOCKS": BLOCKS, "WARPS": WARPS}
+    names |= {"BLOCKS": BLOCKS, "WARPS": WARPS, "LISTS": LISTS}
     bound = bind(backend, variant, functions=(take_turn,), kernels=(walk_in_flight,), **names)
     room = (
         np.empty((BLOCKS * WARPS, FIELDS), np.int64),
-        np.empty(BLOCKS * WARPS, np.int64),
+        np.empty(BLOCKS * WARPS * LISTS, np.int64),
         np.empty(BLOCKS, np.int64),
     )
 

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grapin import SSSP, Batch, Engine
+from grapin.cli.executed import open_graph, summed_weights
 from grapin.cli.main import main
 from grapin.counters import REQUEST_SIZES
+from grapin.engine.verify import verify_answer
 from grapin.errors import InvalidArgument
-from grapin.measured.executed import UNROLLED, count_threads
+from grapin.measured.executed import UNROLLED, count_threads, read_stream, read_table
 from grapin.system import Layout
 
 pytest.importorskip("numba.cuda", reason="this Numba has no CUDA names")
@@ -52,6 +55,35 @@ def test_bfs_reads_the_same_launch_by_launch_however_threads_walk_lists(
         assert all(count["error"] == 0 and count["within"] for count in run["counts"].values())
 
 
+def test_on_the_streams_that_the_released_grapin_was_executed_on_lists_requests_and_answers_are_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, *rows = gzip.decompress((TABLES / "grapin_batches.csv.gz").read_bytes()).decode().splitlines()
+    rows = [
+        row
+        for row in rows
+        if row.startswith("Grapin sssp,deletion mended") and ",rmat12,4096,53291,2483,1000," in row
+    ]
+    table = tmp_path / "batches.csv"
+    table.write_text("\n".join([head, *rows]))
+    (tmp_path / "grapin_streams.tar.zst").symlink_to(TABLES / "grapin_streams.tar.zst")
+    [run] = compared(capsys, table, "")
+    assert all(count["within"] for count in run["counts"].values())
+    starts = {name: count for name, count in run["counts"].items() if name.startswith("start.")}
+    assert len(starts) == 6
+    assert all(
+        count["error"] == 0 for count in starts.values()
+    )  # a run from scratch in their order and layout
+    found = next(one for one in read_table(table) if dict(one.columns) == run["run"])
+    graph, source = open_graph(found.graph, ".", weight=summed_weights)
+    engine = Engine(graph, SSSP(source), device="onelane", system="grapin-released", trace=True)
+    for insert, delete in read_stream(table, found):
+        assert len(insert) == len(delete) == 500
+        weights = summed_weights(*insert.T)
+        engine.apply(Batch(insert=np.column_stack((insert, weights)), delete=delete))
+        verify_answer(engine.answers[0], graph)
+
+
 def doctored(folder: Path, change: Any) -> Path:
     """Return a table of one run of bfs, with its text changed."""
     lines = (TABLES / "emogi_totals.csv").read_text().splitlines()
@@ -85,6 +117,15 @@ def test_a_bad_table_is_one_sentence(
     only = ["--only", "nothing"] if "nothing" in said else []
     assert main(["compare", "--executed", str(doctored(tmp_path, change)), *only]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_stream_that_is_not_beside_its_table_is_missed_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "grapin_batches.csv.gz"
+    table.write_bytes((TABLES / table.name).read_bytes())
+    assert main(["compare", "--executed", str(table), "--only", "sssp mended rr rmat12 1000"]) == 2
+    assert "grapin_streams.tar.zst: must hold the stream rmat12.1000.upd" in capsys.readouterr().err
 
 
 @given(DEGREES)

@@ -86,7 +86,7 @@ def bind_monotone(
     """
     variant = f"{program.name}_{digest(program, code)}"
     name = variant, stored_weights, sides, searches, cached, schedule, *sorted(sizes.items())
-    made = _bound.setdefault(backend.compiler, {})
+    made = _bound.setdefault(backend, {})
     if name not in made:
         made[name] = _bind(
             backend, variant, program, code, stored_weights, sides, searches, cached, schedule, sizes
@@ -160,6 +160,7 @@ def in_flight(backend: Backend, schedule: Schedule, *, abandons: bool, rereads: 
         "BLOCKS": schedule.blocks,
         "WARPS": schedule.warps,
         "LISTS": schedule.lists,
+        "AHEAD": schedule.ahead,
         "ABANDONS": schedule.abandons and abandons and not rereads,
         "REREADS": rereads,
     }
