@@ -124,6 +124,19 @@ def used_lines(lists: PackedLists, low: int, high: int) -> int:
     return total
 
 
+@kernel
+def rows_below(owner: Column, vertex: int) -> int:
+    """Return how many rows have owners below `vertex`; they are sorted, and NumPy's search takes long to compile."""
+    low, high = 0, len(owner)
+    while low < high:
+        middle = (low + high) >> 1
+        if owner[middle] < vertex:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @inlined
 def group_end(owner: Column, first: int) -> int:
     """Return where the run of equal owners that begins at row `first` ends."""
@@ -379,7 +392,7 @@ def make_room(lists: PackedLists, bound: int, vertex: int, degree: int) -> None:
 @kernel
 def lines_of_newcomers(lists: PackedLists, first: int, owner: Column) -> int:
     """Return how many lines the lists from `first` on take once the arcs of `owner`, sorted, are in them."""
-    row, total = wide(np.searchsorted(owner, first)), 0
+    row, total = rows_below(owner, first), 0
     while row < len(owner):
         last = group_end(owner, row)
         total += line_count(lists, last - row)
@@ -390,7 +403,7 @@ def lines_of_newcomers(lists: PackedLists, first: int, owner: Column) -> int:
 @kernel
 def place_newcomers(lists: PackedLists, first: int, bound: int, owner: Column, least: int) -> None:
     """Give the empty lists from `first` on the lines in the tail that their arcs in `owner` will fill, or `least`."""
-    row, origin, given = wide(np.searchsorted(owner, first)), lists.starts[first], 0
+    row, origin, given = rows_below(owner, first), lists.starts[first], 0
     for vertex in range(first, bound):
         lists.starts[vertex] = origin + ((given + given // SPACING) << lists.line_shift)
         last = row

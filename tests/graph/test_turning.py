@@ -1,4 +1,4 @@
-"""Arcs turned round: the same arcs, in the order of the other direction's lists."""
+"""Arcs turned round: the same arcs, in the order of the other direction's lists; and where an owner's begin."""
 
 import numpy as np
 from hypothesis import given
@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from grapin.edges import MOST_VERTICES
 from grapin.graph.change import turned
+from grapin.graph.packed import rows_below
 
 # Around the ends of one digit, two and three.
 BOUNDS = st.sampled_from([1, 2, 2**11 - 1, 2**11, 2**11 + 1, 2**22, 2**22 + 1, MOST_VERTICES])
@@ -26,3 +27,10 @@ def test_arcs_turned_round_are_the_same_arcs_sorted_by_their_new_owner(
     assert list(zip(neighbour.tolist(), owner.tolist(), strict=True)) == [arcs[row] for row in order]
     assert moved.tolist() == (order if weighted else [])
     assert len(positions) == len(arcs)
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(0, 10))
+def test_the_rows_below_a_vertex_are_those_whose_owners_are_smaller(owners: list[int], vertex: int) -> None:
+    owner = np.array(sorted(owners), np.int32)
+    owner.flags.writeable = False
+    assert rows_below(owner, vertex) == sum(one < vertex for one in owners)

@@ -216,7 +216,9 @@ def advance(
     near, offsets, found, old_keys, counts, settled, frontier, lengths, tallies, trace, log = stage
     while True:
         if plan[SIZE] > 0:
-            improved = counts[: plan[PIECES]].sum()
+            improved = 0
+            for piece in range(plan[PIECES]):
+                improved += counts[piece]
             buckets = with_room(buckets, improved)
             if log.size > 0 and plan[LOGGED] + improved > log.size:
                 log = grown(log, plan[LOGGED] + improved)
