@@ -33,18 +33,29 @@ suppress_warnings = [
 ]
 
 CONTENTS = {
-    "Use it": "tour programs devices-and-systems answers tables networkx report cache pages on-a-gpu faq",
-    "Trust it": "testing interleavings",
-    "Ask what-if, and measure": "what-if model counters benchmark",
-    "How it is made": "architecture status references",
+    "Use it": "tour programs devices-and-systems answers state tables networkx report cache pages on-a-gpu faq",
+    "Trust it": "testing interleavings mutants",
+    "Ask what-if, and measure": "what-if model executed counters benchmark",
+    "How it is made": "architecture virtual-gpu status references",
 }
-"""The pages of `docs` in the order in which they are read."""
+"""The pages of `docs` in the order in which they are read; one that is not named comes last."""
 BESIDE = {
     "Use it": ["docs/site/api"],
     "Ask what-if, and measure": ["experiments/README"],
     "How it is made": ["CHANGELOG"],
 }
 """What else stands in a section, behind its pages."""
+
+
+def contents() -> dict[str, list[str]]:
+    """Return the pages of each section."""
+    sections = {title: names.split() for title, names in CONTENTS.items()}
+    named = {name for names in sections.values() for name in names}
+    pages = sorted(page.stem for page in Path(__file__).parents[1].glob("*.md"))
+    sections[list(sections)[-1]] += [page for page in pages if page not in named]
+    return {
+        title: [f"docs/{name}" for name in names] + BESIDE.get(title, []) for title, names in sections.items()
+    }
 
 
 def setup(app: Sphinx) -> None:
@@ -56,8 +67,7 @@ def setup(app: Sphinx) -> None:
 def _add_contents(_: Sphinx, page: str, source: list[str]) -> None:
     if page != root_doc:
         return
-    for title, names in CONTENTS.items():
-        listed = [f"docs/{name}" for name in names.split()] + BESIDE.get(title, [])
+    for title, listed in contents().items():
         entries = "\n".join(f"/{name}" for name in listed)
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{entries}\n```\n"
 

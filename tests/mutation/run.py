@@ -1,7 +1,7 @@
 """Mutation testing: which of a sample of mutants do the quick tests kill, and why do the others live?
 
     python tests/mutation/run.py                # goes on where it was stopped
-    python tests/mutation/run.py --survivors    # those that lived meet the tests of today
+    python tests/mutation/run.py --survivors    # those that lived meet as many examples as in CI
     python tests/mutation/run.py --write        # docs/mutants.md, from what was found
 
 Kernels run as the Python they are, so a mutant is met without compilation. First every test of the folders below runs
@@ -35,8 +35,8 @@ from mutants import PARTS, ROOT, Mutant, sample
 
 SEED, SIZE = 28, 200
 FOLDERS = {
-    "reference": ("reference",),
-    "store": ("graph",),
+    "reference": ("reference", "engine"),
+    "store": ("graph", "test_named.py"),
     "CPU kernels": ("kernels", "engine"),
     "model": ("sim",),
 }
@@ -323,6 +323,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     if asked.write:
         PAGE.write_text(page(chosen, known(), tomllib.loads(SURVIVORS.read_text())), encoding="utf-8")
         return
+    if asked.survivors:
+        settings.register_profile("mutants", settings.get_profile("mutants"), max_examples=50)
     for part in FOLDERS:
         left = [one for one in chosen if one.part == part and _unmet(one, known(), survivors=asked.survivors)]
         if left:
