@@ -1,8 +1,11 @@
 """`Session`: an engine and the batches that come to it; the one loop that applies them, whoever wants it run."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from time import thread_time
+from time import perf_counter, thread_time
 from typing import Any, Self
+
+import numpy as np
 
 from grapin.batch import Batch
 from grapin.engine import Engine, Report
@@ -14,10 +17,43 @@ from grapin.interrupts import Interrupts
 from grapin.named import NamedBatch
 from grapin.programs.program import Program
 from grapin.progress import Advance, progress
+from grapin.stream import Arrived
 
 
 class BatchFailed(GrapinError):
     """A batch of a session could not be applied; the message says which and why, and the cause is its error."""
+
+
+class Latencies:
+    """Durations in buckets, each 1 % wider than the one before: percentiles of any number of them in 16 KB."""
+
+    LEAST, WIDTH, BUCKETS = 1e-6, 1.01, 2080
+    """From a microsecond to a quarter of an hour; what is beyond counts in the last bucket."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(self.BUCKETS, np.int64)
+        self.largest = 0.0
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+    def add(self, seconds: float) -> None:
+        """Count one duration."""
+        place = math.ceil(math.log(max(seconds, self.LEAST) / self.LEAST, self.WIDTH))
+        self._counts[min(place, self.BUCKETS - 1)] += 1
+        self.largest = max(self.largest, seconds)
+
+    def percentile(self, rank: float) -> float:
+        """Return a duration that this many in a hundred do not exceed, at most 1 % above the least such."""
+        wanted = max(1, math.ceil(len(self) * rank / 100))
+        place = int(np.searchsorted(np.cumsum(self._counts), wanted))
+        return min(self.LEAST * self.WIDTH**place, self.largest)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the percentiles that are reported, in seconds."""
+        if not len(self):
+            return {}
+        return {f"p{rank:g}": self.percentile(rank) for rank in (50, 99, 99.9)} | {"max": self.largest}
 
 
 class Session:
@@ -33,8 +69,16 @@ class Session:
     What was done stays readable when the loop ends early, by an error or a signal, and running goes on behind it.
     """
 
-    def __init__(self, engine: Engine, batches: Iterable[Batch | NamedBatch]) -> None:
+    def __init__(
+        self, engine: Engine, batches: Iterable[Batch | NamedBatch | Arrived], *, keep: int | None = None
+    ) -> None:
+        """Take batches from anywhere; of a stream without an end, `keep` only the reports of the last batches."""
         self.engine = engine
+        self.applied = 0
+        """How many batches were applied."""
+        self.latencies = Latencies()
+        """From the arrival of a batch's first row until answers were fresh, where batches say when that was."""
+        self._keep = keep
         self.reports: list[Report] = []
         """What each batch did."""
         self.edges = [engine.graph.edges]
@@ -45,13 +89,19 @@ class Session:
 
     @classmethod
     def warmed_up(
-        cls, graph: Graph, programs: Sequence[Program], batches: Iterable[Batch | NamedBatch], **settings: Any
+        cls,
+        graph: Graph,
+        programs: Sequence[Program],
+        batches: Iterable[Batch | NamedBatch | Arrived],
+        *,
+        keep: int | None = None,
+        **settings: Any,
     ) -> Self:
         """Return a session on a new engine, with everything compiled that it will call; `settings` are the engine's."""
         with progress(f"Compiling {settings.get('system', '')}".rstrip(), STEPS) as advance:
             warm_up(graph, programs, **settings | {"trace": bool(settings.get("trace"))}, advance=advance)
         with progress("Computing the first values"):
-            return cls(Engine(graph, programs, **settings), batches)
+            return cls(Engine(graph, programs, **settings), batches, keep=keep)
 
     def __iter__(self) -> Iterator[Report]:
         """Apply the batches that are left, each when its report is asked for."""
@@ -78,13 +128,19 @@ class Session:
                     raise
                 raise WrongAnswer(f"{answer.program.name}: {error}") from error
 
-    def _apply(self, batch: Batch | NamedBatch) -> Report:
+    def _apply(self, batch: Batch | NamedBatch | Arrived) -> Report:
         begin = thread_time()
+        given, when, mark = batch if isinstance(batch, Arrived) else (batch, None, None)
         try:
-            report = self.engine.apply(batch)
+            report = self.engine.apply(given) if mark is None else self.engine.apply(given, mark=mark)
         except GrapinError as error:
-            raise BatchFailed(f"batch {len(self.reports) + 1}: {error}") from error
+            raise BatchFailed(f"batch {self.applied + 1}: {error}") from error
+        if when is not None:
+            self.latencies.add(perf_counter() - when)
+        self.applied += 1
         self.processor_seconds.append(thread_time() - begin)
         self.reports.append(report)
         self.edges.append(self.engine.graph.edges)
+        if self._keep is not None and len(self.reports) > self._keep:
+            del self.reports[0], self.processor_seconds[0], self.edges[0]
         return report

@@ -234,11 +234,13 @@ def _ends(name: str, column: Mapping[str, "pa.ChunkedArray"]) -> tuple[NDArray[A
 
 def _weights(name: str, column: "pa.ChunkedArray", done: NDArray[np.int8]) -> NDArray[Any]:
     """Return weights; only deletions may be without one."""
+    import pyarrow as pa
+
     if column.null_count:
         missing = column.is_null().to_numpy() & (done != _OPERATIONS.index("delete"))
         if missing.any():
             _refuse(name, int(np.argmax(missing)), "the weight must not be missing")
-        column = column.fill_null(0)
+        column = (column.cast(pa.int32()) if pa.types.is_null(column.type) else column).fill_null(0)
     return _numbers(name, "weight", column)
 
 

@@ -127,6 +127,7 @@ def _plain(value: str) -> str:
 COMMANDS = {
     "demo": "See it all in a minute, with a report at the end.",
     "run": "Keep an answer fresh under a stream of mutations.",
+    "state": "Say what a run left in its --state, and whether it is whole.",
     "check": "Try your program or device on random streams.",
     "whatif": "Predict bytes, requests and time on other machines.",
     "compare": "Lay predicted traffic beside measured traffic.",

@@ -5,6 +5,7 @@ What a run did, as a table for people and as one JSON object for programs.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,7 @@ from grapin.cli.options import (
     seed_option,
     weights_option,
 )
+from grapin.cli.state import open_session
 from grapin.cli.tables import print_table
 from grapin.cli.values import (
     Values,
@@ -37,9 +39,10 @@ from grapin.cli.values import (
     top,
     write_values,
 )
-from grapin.cli.workload import prepare
+from grapin.cli.workload import BATCH_SIZE, prepare
 from grapin.device import DEVICES, check_tracing, open_device
 from grapin.engine import Report
+from grapin.engine.log import DURABILITIES
 from grapin.errors import WrongAnswer
 from grapin.interrupts import Interrupts, interruption
 from grapin.outputs import STANDARD_OUTPUT, check_outputs, write_whole
@@ -48,7 +51,7 @@ from grapin.programs.program import Program
 from grapin.progress import progress
 from grapin.session import BatchFailed, Session
 from grapin.spool import shown_name
-from grapin.stream import Stream
+from grapin.stream import Live, Stream
 from grapin.system import RUNNABLE, STAGED, Unified, find_runnable
 from grapin.units import format_bytes, format_count, format_seconds
 from grapin.validation import check_integer, refuse
@@ -95,11 +98,15 @@ class Outcome:
             "initial": {"seconds": started.compute_seconds} | started.to_dict(),
             "batches": [report.to_dict() for report in self.session.reports],
             "verified": self.verified,
-        }
+        } | ({"latency": self.session.latencies.to_dict()} if len(self.session.latencies) else {})
 
     def print(self, rows: str = "all") -> None:
         """Print one row for the start and one a batch, or one a quantity with its percentiles over all batches."""
         session = self.session
+        waited = session.latencies.to_dict()
+        if waited:
+            said = ", ".join(f"{name} {format_seconds(seconds)}" for name, seconds in waited.items())
+            print(f"From the arrival of a row to fresh answers, over {session.applied} batches: {said}")
         if rows == "summary" or (rows == "auto" and len(session.reports) >= MANY):
             self._print_summary()
             return
@@ -194,6 +201,31 @@ class Outcome:
     help="Stream the events of this file (- for standard input), deletions too, in the order of time, instead of "
     "sampling GRAPH.",
 )
+@click.option(
+    "--follow",
+    metavar="FILE",
+    help="Take rows as they are written to this file (- for standard input) instead of sampling GRAPH: source, target, "
+    "weight and change (1 or -1), or what the first line or --columns says. Ends with Ctrl-C, SIGTERM or --batches.",
+)
+@click.option(
+    "--batch-seconds",
+    default=0.01,
+    show_default=True,
+    help="A batch of --follow waits so long for its --batch-size rows.",
+)
+@click.option(
+    "--state",
+    "state_folder",
+    metavar="DIR",
+    help="Keep graph, answers and every batch in this directory, and go on from there if the run was ended or killed.",
+)
+@click.option(
+    "--durability",
+    type=click.Choice(list(DURABILITIES)),
+    default="batch",
+    show_default=True,
+    help="What a batch waits for with --state: the disk, the operating system, or nothing.",
+)
 @click.option("--system", default="bounded", show_default=True, help=f"{', '.join((*RUNNABLE, *STAGED))}.")
 @click.option("--device", default="auto", show_default=True, help=f"auto, {', '.join(DEVICES)}.")
 @click.option(
@@ -265,6 +297,9 @@ def command(
     targets: tuple[str, ...],
     rows: str,
     json_file: str | None,
+    batch_seconds: float,
+    state_folder: str | None,
+    durability: str,
     **options: Any,
 ) -> None:
     """Keep answers on GRAPH fresh under a stream of mutations.
@@ -297,12 +332,35 @@ def command(
         "trace": trace_file or False,
         "cache": cache,
     }
-    session = Session.warmed_up(store, made, stream, **settings)
+    follow, interrupts = options["follow"], Interrupts()
+    batches: Stream | Live = stream
+    count = len(stream) if follow is None else options["batches"]
+    if follow is not None:
+        batches = Live(
+            follow,
+            size=options["batch_size"] or BATCH_SIZE,
+            seconds=batch_seconds,
+            columns=options["columns"],
+            weighted=store.weight_dtype is not None,
+            directed=store.directed,
+            names=store.labels is not None,
+            until=lambda: interrupts.seen,
+        )
     origin = shown_name(graph)
-    if options["updates"] is not None:
-        origin += f", updated by {shown_name(options['updates'])}"
-    with Interrupts() as interrupts:
-        failure = _apply_all(session, len(stream), interrupts)
+    if options["updates"] is not None or follow is not None:
+        origin += f", updated by {shown_name(options['updates'] or follow)}"
+    session = open_session(
+        store,
+        made,
+        batches,
+        settings,
+        state=state_folder,
+        durability=durability,
+        run=(origin, *(options[name] for name in ("batch_size", "insertions", "seed", "columns", "weights"))),
+        count=count,
+    )
+    with interrupts, closing(session.engine):
+        failure = _apply_all(session, count, interrupts)
         complaint = _complaint(session) if verify and failure is None else None
         verified = (complaint is None) if verify and failure is None else None
         asked = failure is None and complaint is None  # an answer that is lost or wrong is none
@@ -325,8 +383,8 @@ def command(
         context.exit(WRONG)
     if interrupts.noted is not None:
         word, code = ended_by(interruption(interrupts.noted))
-        applied, count = len(session.reports), len(stream)
-        done = f"after {applied} of {count} batches"
+        applied = session.applied
+        done = f"after {applied} batches" if count is None else f"after {applied} of {count} batches"
         if applied == count:
             done = f"when all {count} batches were applied; the report and every file are complete"
         click.echo(f"grapin: {word} {done}", err=True)
@@ -381,7 +439,7 @@ def _made(program: type[Program], sources: list[int]) -> Program:
     return program(sources) if program.has_sources() else program()  # type: ignore[call-arg]
 
 
-def _apply_all(session: Session, count: int, interrupts: Interrupts) -> BatchFailed | None:
+def _apply_all(session: Session, count: int | None, interrupts: Interrupts) -> BatchFailed | None:
     """Apply the batches, all of them unless a signal or an error ends it; return the error."""
     with progress("Applying batches", count) as advance:
         try:

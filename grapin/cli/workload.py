@@ -51,6 +51,7 @@ def prepare(
     columns: str | None = None,
     ids: str = "auto",
     seed: int,
+    follow: str | None = None,
 ) -> Prepared:
     """Read what the options of `grapin run` name; `source` is None for a program that has no sources.
 
@@ -68,6 +69,9 @@ def prepare(
     }
     made = _of_generator(low_high, columns, updates) if is_specification(graph) else {}
     edges = draw_weights(read_edges(graph, seed, **reading | made), low_high, seed)
+    if follow is not None:
+        standing = standing_edges(edges)
+        return Prepared(Stream(lambda: (), length=0, start=standing), _sources(source, standing))
     if updates is None:
         if graph == NOTHING:
             raise InvalidArgument("graph='empty' must come with --updates: there is nothing to sample from")

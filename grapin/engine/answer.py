@@ -1,6 +1,7 @@
 """`Answer`: the values of one program as they are now, and where they came from."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,11 @@ class Answer:
         query: Query,
         check: Callable[[], None] = lambda: None,
         graph: Graph | None = None,
+        lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         self.program = program
+        self._lock = nullcontext() if lock is None else lock
+        """Held while a batch is applied, so that another thread reads what is there before it or behind it."""
         self._query = query
         self._check = check
         """Refuses to show values that a repair left behind half done, or that are of a graph that is gone."""
@@ -45,14 +49,16 @@ class Answer:
     @property
     def values(self) -> NDArray[Any]:
         """The value of each vertex, by id; ids that are free have the value of an unreached vertex."""
-        self._check()
-        return self._query.values()
+        with self._lock:
+            self._check()
+            return self._query.values()
 
     @property
     def parents(self) -> NDArray[np.int32]:
         """The vertex each value came from, by id; -1 where it came from nowhere."""
-        self._check()
-        return self._query.parents()
+        with self._lock:
+            self._check()
+            return self._query.parents()
 
     def value(self, vertex: Vertex) -> Any:
         """Return the value of one vertex, None if it is unreached; a component by name where the vertex was named.
@@ -60,13 +66,14 @@ class Answer:
         A vertex is named by text, and by its id otherwise: "17" is a name, also where all names are numbers. For the
         values of many vertices, `values` is quicker: this looks at all of them too.
         """
-        place = self._place("vertex", vertex)
-        if not self._query.reached(place):
-            return None
-        value = self.values[place].item()
-        if isinstance(self.program, ConnectedComponents):
-            return self._called([value], vertex)[0]
-        return value
+        with self._lock:
+            place = self._place("vertex", vertex)
+            if not self._query.reached(place):
+                return None
+            value = self.values[place].item()
+            if isinstance(self.program, ConnectedComponents):
+                return self._called([value], vertex)[0]
+            return value
 
     def path(self, vertex: Vertex, to: Vertex | None = None) -> list[Any]:
         """Return the vertices along which the value of a vertex came, the root first; empty if unreached.
@@ -74,6 +81,10 @@ class Answer:
         `path("ann", to="bob")` is the end of the way to bob, from ann on, who must be on it. Vertices are listed as the
         last one was asked for: by id, or by name.
         """
+        with self._lock:
+            return self._path(vertex, to)
+
+    def _path(self, vertex: Vertex, to: Vertex | None) -> list[Any]:
         last = vertex if to is None else to
         way = self._way(self._place("vertex" if to is None else "to", last))
         if to is not None and way:
@@ -126,6 +137,10 @@ class Answer:
         A vertex that is not reached has no value and no parent. Any library with the Arrow interface takes it:
         `polars.DataFrame(answer.to_arrow())`.
         """
+        with self._lock:
+            return self._as_table()
+
+    def _as_table(self) -> Any:
         import pyarrow as pa
 
         values, parents, graph = self.values, self.parents, self._graph

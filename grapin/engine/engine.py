@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -89,6 +90,8 @@ class Engine(Shown):
     ) -> None:
         """Check what is given, and compute the first values, where they were not saved."""
         self._state: State | None = None
+        self._lock = RLock()
+        """Held while a batch is applied and while an answer is read: another thread waits for a whole one."""
         if not isinstance(graph, Graph):
             raise InvalidArgument(
                 f"graph={graph!r:.60} must be a Graph: grapin.load reads a file or a generator"
@@ -105,7 +108,7 @@ class Engine(Shown):
         self._cache = None if cache is None else open_cache(cache, graph, listed, self.system, self._device)
         self._queries = [self._prepare(program) for program in listed]
         self.answers = tuple(
-            Answer(program, query, self._check, graph)
+            Answer(program, query, self._check, graph, self._lock)
             for program, query in zip(listed, self._queries, strict=True)
         )
         """One answer a program, in the order in which they were given."""
@@ -278,7 +281,7 @@ class Engine(Shown):
             raise InvalidArgument(
                 f"batch={batch!r:.60} must be a grapin.Batch, such as Batch(insert=[(0, 1)])"
             )
-        with held_interrupts():  # a batch is applied whole: Ctrl-C takes effect behind it
+        with self._lock, held_interrupts():  # a batch is applied whole: Ctrl-C takes effect behind it
             begin = time.perf_counter()
             batch, unknown = self.graph.resolve(batch)
             body = None if self._state is None else encode(batch)
@@ -305,7 +308,7 @@ class Engine(Shown):
         query = self._prepare(program)
         with held_interrupts():
             query.start(self.graph.snapshot(), tracing=False)
-        answer = Answer(program, query, self._check, self.graph)
+        answer = Answer(program, query, self._check, self.graph, self._lock)
         self._queries.append(query)
         self.answers = (*self.answers, answer)
         if self._state is not None:
@@ -411,7 +414,7 @@ class Engine(Shown):
 
     def _write_snapshot(self) -> None:
         assert self._state is not None
-        with held_interrupts():
+        with self._lock, held_interrupts():
             programs = [answer.program for answer in self.answers]
             self._state.write(self.graph, programs, self._queries, self.system.name)
 

@@ -5,7 +5,18 @@ asked again.
 """
 
 from grapin.stream.events import sliding, temporal
+from grapin.stream.live import Arrived, Live
 from grapin.stream.sample import sample, workload
 from grapin.stream.stream import Stream, from_arrow, from_iterator
 
-__all__ = ["Stream", "from_arrow", "from_iterator", "sample", "sliding", "temporal", "workload"]
+__all__ = [
+    "Arrived",
+    "Live",
+    "Stream",
+    "from_arrow",
+    "from_iterator",
+    "sample",
+    "sliding",
+    "temporal",
+    "workload",
+]

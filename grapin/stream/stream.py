@@ -137,11 +137,13 @@ def from_arrow(
         if time is not None:
             raise InvalidArgument("from_arrow must be given one of size= (rows) and time= (a column)")
     return Stream(
-        lambda: (_of_rows(rows, directed=directed, names=names) for rows in _cut(reader, time, window, size))
+        lambda: (
+            batch_of_rows(rows, directed=directed, names=names) for rows in _cut(reader, time, window, size)
+        )
     )
 
 
-def _of_rows(rows: Mutations, *, directed: bool, names: bool) -> Any:
+def batch_of_rows(rows: Mutations, *, directed: bool, names: bool) -> Any:
     """Return the batch of some rows."""
     parts = rows.last_of_each(directed=directed).parts()
     return NamedBatch(**parts) if names or rows.named else Batch(**parts)

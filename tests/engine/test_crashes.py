@@ -30,10 +30,10 @@ def run(tmp_path: Path, what: str, count: int, seed: int) -> dict[str, int]:
 def test_a_kill_at_any_moment_loses_no_acknowledged_batch(tmp_path: Path) -> None:
     found = run(tmp_path, "kills", 1000 if DEEP else 30, 7)
     assert found["kills"] == (1000 if DEEP else 30)
-    assert found["acknowledged"] > found["kills"] / 2  # most of them met a process that had something to lose
+    assert found["unsaved"] < found["kills"] / 2  # most of them met a process that had something to lose
     if DEEP:
         assert found["while writing a snapshot"] > 20
-        assert found["ahead"] > 0
+        assert min(found["acknowledged"], found["ahead"]) > 0
 
 
 @pytest.mark.skipif(
