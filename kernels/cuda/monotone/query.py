@@ -86,7 +86,7 @@ def bind_monotone(
     """
     variant = f"{program.name}_{digest(program, code)}"
     name = variant, stored_weights, sides, searches, cached, schedule, *sorted(sizes.items())
-    made = _bound.setdefault(backend, {})
+    made = _bound.setdefault(backend.compiler, {})
     if name not in made:
         made[name] = _bind(
             backend, variant, program, code, stored_weights, sides, searches, cached, schedule, sizes
