@@ -93,7 +93,7 @@ REFUSED = [
     ("run two.txt --json two.txt", "two.txt must be another file than those that are read or written"),
     ("run path:9 --json x --trace ./x", "x must be another file than those that are read or written"),
     ("run path:9 --program leaving.py:X", "must run: SystemExit: 3"),
-    ("run path:9 --system emogi", "grapin whatif predicts emogi"),
+    ("run path:9 --system imptm-um", "grapin whatif predicts imptm-um"),
     ("run rmta:10", "did you mean a generator, such as rmat:18:16?"),
     ("run path:9 --program SSSP", "did you mean 'sssp'?"),
     ("whatif path:9 --machine h10", "did you mean 'h100'?"),
