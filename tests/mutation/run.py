@@ -286,6 +286,10 @@ def page(chosen: Sequence[Mutant], found: Mapping[str, Any], reasons: Mapping[st
         "number, condition or statement away from the source, meets the tests that enter its function, as plain Python",
         "(`tests/mutation`). Written by `make mutants`.",
         "",
+        f"The quick tests pass within {TEST_SECONDS:g} s of processor time without compilation, on few examples. A",
+        "mutant that lives here may die in a slower test, or in one of another folder: that is tried for those alone",
+        "that `run.py --survivors` has met since. *Not reached* are those whose function no quick test enters.",
+        "",
         "| part | mutants | killed | survived | not reached |",
         "|---|--:|--:|--:|--:|",
     ]
