@@ -46,6 +46,7 @@ WORKLOADS: tuple[tuple[Program, System, str], ...] = (
         PROGRAMS.values(), (SYSTEMS[name] for name in ("bounded", "grapin-zc", "grapin-recomp")), ("none",)
     ),
     (PROGRAMS["bfs"], RESIDENT, "none"),
+    *product((PROGRAMS["bfs"],), (SYSTEMS[name] for name in ("exptm-filter", "subway-sync")), ("none",)),
     *product(PROGRAMS.values(), (SYSTEMS["bounded"],), ("adaptive",)),
     *product((PROGRAMS["bfs"], PROGRAMS["sssp"]), (SYSTEMS["grapin"],), ("published",)),
 )

@@ -246,6 +246,7 @@ def leave_nothing(reading: Reading, vertex: Any) -> None:
 
 FUNCTIONS = (leave_to_blocks, _walk_alone, _walk_together)
 """What `walk` is bound to besides the names above and those of `lists.py`."""
+KERNELS = (walk, walk_long, walk_at_once)
 
 
 def bind_walk(
