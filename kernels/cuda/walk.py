@@ -173,7 +173,9 @@ def _walk_together(
         whole = broadcast(degree, leader)
         length = min(whole, np.int64(LONG))
         begins = -(lined_up_with(origin, copied, ARRAYS) % LINE)
-        line = begins + -begins // WARP * WARP  # lanes that are fewer than a line's begin where the list does
+        line = begins
+        if LINE > WARP:  # lanes that are fewer than a line's begin where the list does
+            line += -begins // WARP * WARP
         found = UNREACHED
         going, satisfied = True, False
         while going:
@@ -186,9 +188,8 @@ def _walk_together(
             found = visit(state, of, common, other, weight, inside, found)
             line += WARP
             going = line < length
-            if STOPS and (
-                not going or (line - begins) % LINE == 0
-            ):  # a line that is begun is read to its end
+            # A line that is begun is read to its end, also by fewer lanes than it has elements.
+            if STOPS and (LINE <= WARP or not going or (line - begins) % LINE == 0):
                 satisfied = any_lane(enough(common, found))
                 going = going and not satisfied
         if REDUCES:
