@@ -138,6 +138,8 @@ class Live:
         except BaseException as error:  # noqa: BLE001 - it is raised where batches are taken
             self._failure = error
         finally:
+            if self._text is not None:
+                self._text.close()
             with self._changed:
                 self._ended = True
                 self._changed.notify_all()
@@ -176,7 +178,8 @@ class _Text:
         self._delimiter = ","
         self._pipe = is_standard_input(origin)
         try:
-            self._file = sys.stdin.buffer if self._pipe else Path(origin).open("rb")  # noqa: SIM115 - followed on
+            # Without a buffer of Python's: what is read goes by the descriptor, which a seek within a buffer leaves be.
+            self._file = sys.stdin.buffer if self._pipe else Path(origin).open("rb", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise InvalidFile(f"{origin}: {error.strerror}") from None
         self._offset = 0
@@ -186,6 +189,11 @@ class _Text:
         if not self._pipe:
             self._read_head(self._file.readline())
             self._offset = self._file.seek(offset)
+
+    def close(self) -> None:
+        """Give the file back; standard input stays open."""
+        if not self._pipe:
+            self._file.close()
 
     def parts(self) -> Iterator[_Part]:
         """Yield whole lines as they come, at most as many as a batch has in one part."""

@@ -111,7 +111,7 @@ def test_a_bad_row_ends_the_stream_behind_the_rows_before_it_with_its_place(tmp_
     path = tmp_path / "rows.csv"
     path.write_text("source,target,op\n0,1,insert\n1,2,ins\n")
     with pytest.raises(
-        InvalidBatch, match=r"rows.csv, the rows that end at byte 40, row 2: op must be one of insert"
+        InvalidBatch, match=r"rows.csv, the rows that end at byte 36, row 2: op must be one of insert"
     ):
         list(Live(path))
     path.write_text("0,1\n1,2,3\n")
