@@ -129,7 +129,7 @@ def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pyt
         raise WorkersLost("gone")
 
     monkeypatch.setattr(searcher, "ROUND", seconds)
-    monkeypatch.setattr(searcher, "spread", lose)
+    monkeypatch.setattr(searcher, "map_tasks", lose)
     with pytest.raises(WorkersLost, match="gone"):
         search(processes=2)
     assert len(asked) == 1
@@ -137,7 +137,7 @@ def test_workers_that_are_lost_are_told_of_once(seconds: float, monkeypatch: pyt
 
 def test_a_search_that_is_soon_over_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searcher, "HEAD_START", 60)
-    monkeypatch.setattr(searcher, "spread", None)
+    monkeypatch.setattr(searcher, "map_tasks", None)
     assert search(processes=2) is not None
 
 
