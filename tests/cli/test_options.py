@@ -13,6 +13,7 @@ CONCEPTS = {
     "--against": "text",
     "--all": "flag",
     "--batch-size": "integer",
+    "--batch-seconds": "float",
     "--batches": "integer",
     "--cache": "text",
     "--calibrate": "text",
@@ -21,8 +22,10 @@ CONCEPTS = {
     "--data": "text",
     "--device": "text",
     "--directed": "flag",
+    "--durability": "choice",
     "--examples": "integer",
     "--executed": "text",
+    "--follow": "text",
     "--from": "text",
     "--gpu-memory": "text",
     "--hubs": "flag",
@@ -51,6 +54,7 @@ CONCEPTS = {
     "--seed": "integer",
     "--set": "text",
     "--source": "text",
+    "--state": "text",
     "--system": "text",
     "--threads": "integer",
     "--timeline": "text",
@@ -63,7 +67,7 @@ CONCEPTS = {
     "--weights": "text",
 }
 """Every option there is: what is not here is either new, to be added, or another name for one that is."""
-ARGUMENTS = {"GRAPH", "GRAPH-or-TRACE", "[GRAPH]", "FILE", "[SUITE] [GRAPH]...", "[NAME]..."}
+ARGUMENTS = {"GRAPH", "GRAPH-or-TRACE", "[GRAPH]", "FILE", "DIR", "[SUITE] [GRAPH]...", "[NAME]..."}
 REPEATED = {"--measured", "--path", "--set"}
 
 
@@ -93,7 +97,7 @@ def kind(option: click.Option) -> str:
 def test_every_command_is_walked() -> None:
     paths = {path for path, _ in all_commands()}
     assert {"grapin run", "grapin experiments run", "grapin convert"} <= paths
-    assert len(paths) == 14
+    assert len(paths) == 15
 
 
 def test_an_option_has_one_spelling_and_it_is_a_known_concept() -> None:
@@ -121,7 +125,7 @@ def test_the_graph_is_an_argument_everywhere() -> None:
         for parameter in command.params:
             if isinstance(parameter, click.Argument):
                 shown.add(parameter.make_metavar(click.Context(command)))
-                assert parameter.name in {"graph", "file", "named", "names"}, path
+                assert parameter.name in {"graph", "file", "folder", "named", "names"}, path
     assert {one.strip("[]").upper() for one in shown} <= {one.strip("[]").upper() for one in ARGUMENTS}
     assert not {"--graph", "--graphs"} & {option.opts[0] for _, option in options()}
 
