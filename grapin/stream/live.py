@@ -112,9 +112,12 @@ class Live:
         """Yield batches as they fill, or as their time is up."""
         reader = threading.Thread(target=self._read, name="grapin-live", daemon=True)
         reader.start()
-        while (taken := self._take()) is not None:
-            rows, when, end = taken
-            yield Arrived(batch_of_rows(rows, **self._making), when, str(end))
+        try:
+            while (taken := self._take()) is not None:
+                rows, when, end = taken
+                yield Arrived(batch_of_rows(rows, **self._making), when, str(end))
+        finally:
+            self.stop()  # whoever takes no more batches needs no reader either
         if self._failure is not None:
             raise self._failure
 
@@ -178,7 +181,7 @@ class _Text:
         self._delimiter = ","
         self._pipe = is_standard_input(origin)
         try:
-            # Without a buffer of Python's: what is read goes by the descriptor, which a seek within a buffer leaves be.
+            # Without a buffer, which would read on behind the place that is gone on from. Closed when reading ends.
             self._file = sys.stdin.buffer if self._pipe else Path(origin).open("rb", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise InvalidFile(f"{origin}: {error.strerror}") from None
@@ -191,7 +194,7 @@ class _Text:
             self._offset = self._file.seek(offset)
 
     def close(self) -> None:
-        """Give the file back; standard input stays open."""
+        """Let go of the file."""
         if not self._pipe:
             self._file.close()
 

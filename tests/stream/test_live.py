@@ -28,7 +28,15 @@ def drained(origin: Live, batches: int) -> list[Any]:
         taken.append(one)
         if len(taken) == batches:
             origin.stop()
+    ended()
     return taken
+
+
+def ended() -> None:
+    """Wait until every thread that reads has let go of its file."""
+    for thread in threading.enumerate():
+        if thread.name == "grapin-live":
+            thread.join(10)
 
 
 def graph_of(batches: list[Any]) -> Any:
@@ -82,6 +90,7 @@ def test_a_batch_ends_with_its_time_where_rows_are_few(tmp_path: Path) -> None:
     assert (second.when or 0) > (first.when or 0) > 0
     stream.stop()
     assert next(batches, None) is None
+    ended()
 
 
 def test_tables_are_batches_as_they_come_and_end_with_their_reader() -> None:
