@@ -286,7 +286,8 @@ class Engine(Shown):
             batch, unknown = self.graph.resolve(batch)
             body = None if self._state is None else encode(batch)
             applied = self.graph.apply(batch)
-            applied = replace(applied, ignored=applied.ignored + unknown)
+            if unknown:
+                applied = applied.ignoring(unknown)
             self._version = applied.version
             update_seconds = time.perf_counter() - begin
             report = self._report(applied, update_seconds, self._run(applied))

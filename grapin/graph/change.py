@@ -382,6 +382,11 @@ class Applied:
     unchanged: int
     """Insertions and re-weightings of arcs that had that weight already."""
 
+    def ignoring(self, more: int) -> "Applied":
+        """Return the same with `more` that was ignored, such as deletions by names that nobody has."""
+        columns = {field.name: getattr(self, field.name) for field in fields(Applied)}
+        return Applied(**columns | {"ignored": self.ignored + more})
+
     def __repr__(self) -> str:
         columns = ("inserted", "deleted", "reweighted", "inserted_vertices", "deleted_vertices")
         counts = {name: len(getattr(self, name)) for name in columns}
