@@ -27,6 +27,7 @@ pytest.importorskip("numba.cuda", reason="the cudasim extra is not installed")
 from cache_checking import check_mending, check_moves
 
 from grapin.kernels.cuda import simulator, walk
+from grapin.kernels.cuda.accumulative import flows
 from grapin.kernels.cuda.backend import Shape
 from grapin.kernels.cuda.cache import CudaCache
 from grapin.kernels.cuda.cache.copies import DeviceCopies
@@ -45,6 +46,7 @@ def small_device(seed: int = 0, shape: Shape | None = None) -> Iterator[None]:
     with (
         patch.object(simulator, "Simulator", made),
         patch.multiple(walk, SHORT=2, LONG=8),
+        patch.object(flows, "LONG", 8),
         patch.object(policies, "FEWEST", 16),  # so that small graphs see choices in the middle of a phase
     ):
         yield
