@@ -185,19 +185,19 @@ def reweight(pages: Pages, rows: Rows, tasks: Any, changes: Any) -> None:
         place, neighbour, weight = np.int64(NO_LIST), np.int32(0), np.int32(0)
         if mine:
             place, neighbour, weight = list_of(rows, task), neighbour_of(rows, task), weight_of(rows, task)
-        outcome, before = np.int64(IGNORED), np.int32(0)
-        for turn in range(min(np.int64(WARP), tasks - first)):
+        outcome, before = np.int32(IGNORED), np.int32(0)
+        for turn in range(np.int32(min(np.int64(WARP), tasks - first))):
             of = broadcast(place, turn)
             if of != NO_LIST:
                 record = of * RECORD
                 degree = np.int64(pages.words[record + DEGREE])
                 found = find(pages, record, degree, broadcast(neighbour, turn))
                 if lane_id() == turn and found >= 0:
-                    outcome = np.int64(UNCHANGED)
+                    outcome = np.int32(UNCHANGED)
                     if WEIGHTED:
                         before = pages.words[found + WEIGHT_STEP]
                         if before != weight:
-                            outcome = np.int64(REWEIGHTED)
+                            outcome = np.int32(REWEIGHTED)
                             if changes != 0:
                                 pages.words[found + WEIGHT_STEP] = weight
         keep_outcome(pages, rows, mine and place != NO_LIST, task, outcome, before)
