@@ -182,9 +182,9 @@ def reweight(pages: Pages, rows: Rows, tasks: Any, changes: Any) -> None:
     while first < tasks:
         task = first + lane_id()
         mine = task < tasks
-        place, neighbour, weight = np.int64(NO_LIST), np.int32(0), np.int32(0)
+        place, neighbour = np.int64(NO_LIST), np.int32(0)
         if mine:
-            place, neighbour, weight = list_of(rows, task), neighbour_of(rows, task), weight_of(rows, task)
+            place, neighbour = list_of(rows, task), neighbour_of(rows, task)
         outcome, before = np.int32(IGNORED), np.int32(0)
         for turn in range(np.int32(min(np.int64(WARP), tasks - first))):
             of = broadcast(place, turn)
@@ -195,6 +195,7 @@ def reweight(pages: Pages, rows: Rows, tasks: Any, changes: Any) -> None:
                 if lane_id() == turn and found >= 0:
                     outcome = np.int32(UNCHANGED)
                     if WEIGHTED:
+                        weight = weight_of(rows, task)  # here, as a thread has few registers left
                         before = pages.words[found + WEIGHT_STEP]
                         if before != weight:
                             outcome = np.int32(REWEIGHTED)
