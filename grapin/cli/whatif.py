@@ -49,7 +49,7 @@ from grapin.sim.predict import Combination, combine, memory_settings, replay, sw
 from grapin.sim.prediction import Prediction
 from grapin.sim.timeline import Timeline
 from grapin.spool import shown_name
-from grapin.system import SYSTEMS, Repair
+from grapin.system import SYSTEMS, Repair, Rounds
 from grapin.trace import Trace
 from grapin.units import format_bytes, format_count, format_seconds
 
@@ -355,7 +355,7 @@ def _deliver(
     if json_file is not None:  # before anything is printed: who reads that may stop
         write_whole(json_file, lambda path: path.write_text(text + "\n"))
     print_table(title, _COLUMNS, map(_row, predictions), names=3)
-    for remark in (*thrashing_lines(predictions), *remarks):
+    for remark in (*thrashing_lines(predictions), *schedule_lines(predictions), *remarks):
         click.echo(remark)
 
 
@@ -367,6 +367,17 @@ def thrashing_lines(predictions: Iterable[Prediction]) -> list[str]:
         for one in predictions
         if one.total.thrashing
     ]
+
+
+def schedule_lines(predictions: Iterable[Prediction]) -> list[str]:
+    """Say which predictions are not of the order and the layout that their system has when it runs."""
+    systems = {one.system: SYSTEMS.get(one.system) for one in predictions}
+    ordered = [name for name, system in systems.items() if system and isinstance(system.schedule, Rounds)]
+    line = (
+        f"{', '.join(ordered)}: predicted from lists in our layout, read in the device's order and not in the released "
+        "program's; grapin compare --executed runs them in theirs (docs/executed.md)."
+    )
+    return [line] if ordered else []
 
 
 def unsourced_lines(combinations: Iterable[Combination]) -> list[str]:

@@ -262,3 +262,14 @@ def test_what_is_recorded_for_a_prediction_is_the_schedule_of_a_gpu_as_wide_as_t
     assert device("h100") == "onelane:132"
     assert device("a5000") == "onelane"
     assert device("a5000,h100") == "onelane"
+
+
+def test_a_prediction_in_another_order_than_the_released_programs_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {}
+    for system in ("emogi", "emogi-released"):
+        assert main(["whatif", "rmat:6:4", "--system", system, "--batches", "1"]) == 0
+        told[system] = " ".join(capsys.readouterr().out.split())
+    assert "emogi-released: predicted from lists in our layout" in told["emogi-released"]
+    assert "in our layout" not in told["emogi"]
